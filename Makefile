@@ -1,0 +1,47 @@
+# What people type here. Every target sets itself up: a .venv with the pinned dependencies of pyproject.toml.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench bench-quick tables format clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+help: ## Show these targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Quillo needs Python 3.11 or newer: make PYTHON=python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## Serve the notes app to a real MCP client and watch the conversation
+	@$(BIN)/python -m tools.demo
+
+test: $(READY) ## Run every test
+	@$(BIN)/python -m pytest -n 2
+
+check: $(READY) ## Format, lint, types, layers, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m tools.layers
+	$(BIN)/python -m tools.make_tables --check
+	$(BIN)/python -m tools.make_prelude --check
+
+tables: $(READY) ## Make the generated files anew: the parser's tables and the builtins' table
+	$(BIN)/python -m tools.make_tables
+	$(BIN)/python -m tools.make_prelude
+
+format: $(READY) ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## Measure against the official Python SDK, side by side
+	$(BIN)/python -m pytest bench --benchmark-only -p no:xdist
+
+clean: ## Remove what the targets above made
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The commands `quillo` and `qvm`: they read flags, call, and print."""

@@ -1,0 +1,1 @@
+"""Turns Quillo source text into a Module, or into diagnostics."""

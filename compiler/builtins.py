@@ -1,0 +1,45 @@
+"""What the compiler knows of a builtin. The table is made from `prelude.qwe` (see `compiler.prelude`).
+
+In `prelude.qwe` a builtin is a `fn` whose body says where it lives: `= native` (a Python function in `qvm/builtins`),
+`= host` (a host call), `= inline` (instructions that the lowering writes itself), or a body of its own in Quillo: then
+it is compiled into each Module that uses it, and its callbacks are ordinary frames. A name declared twice has two
+overloads. `db_query` there is `db.query` in programs. A type that is one capital letter is a type variable. A last
+parameter named `rest` takes any number of arguments. A doc line `@change TEXT` names the change that a call makes (`db.exec`, a file …).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class BuiltinParameter(NamedTuple):
+    """`type` is as written in the prelude ("list<T>", "any"); `default` counts where `has_default`."""
+
+    name: str
+    type: str
+    has_default: bool = False
+    default: Any = None
+
+
+class Overload(NamedTuple):
+    """`fails`: it may give an error (`T ! E`). `variadic`: the last parameter takes all further arguments."""
+
+    parameters: tuple[BuiltinParameter, ...]
+    variadic: bool
+    result: str
+    fails: bool
+
+
+class Builtin(NamedTuple):
+    """`kind`: "native", "host", "inline" or "quillo" (then `source` is its text in the prelude).
+
+    `effect`: "" or "db", "fs", "http", "net". `change`: "" or what a call changes, as a diagnostic names it.
+    """
+
+    name: str
+    overloads: tuple[Overload, ...]
+    kind: str
+    effect: str
+    change: str
+    doc: str
+    source: str

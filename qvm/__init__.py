@@ -1,0 +1,1 @@
+"""Runs Modules: frames on the heap that can pause, be saved, be resumed and be replayed."""

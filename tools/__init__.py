@@ -1,0 +1,1 @@
+"""Programs that build, check and show the project; nothing here is shipped."""
