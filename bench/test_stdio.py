@@ -1,0 +1,104 @@
+"""stdio beside the official SDK: start to first answer, calls one after another, calls in flight, question rounds.
+
+    make bench          (or: python -m pytest bench -s)
+
+Each test also gives its own time to pytest-benchmark, so that runs of one machine can be compared with each other.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from conftest import OURS, PEER
+from stdio_client import Server
+
+ROUNDS = 7
+CALLS = 1500
+
+
+def start(command: list[str]) -> float:
+    """Seconds from spawning a server until its answer to `server/discover` is there."""
+    server = Server(command)
+    try:
+        server.ask("server/discover")
+        return time.perf_counter() - server.started
+    finally:
+        server.close()
+
+
+def add_rate(server: Server) -> float:
+    """`add` calls a second, one after another; answers are looked at when the clock has stopped."""
+    requests = [server.message("tools/call", {"name": "add", "arguments": {"a": n, "b": 2}}) for n in range(CALLS)]
+    answers = []
+    begin = time.perf_counter()
+    for request in requests:
+        server.write(request)
+        answers += server.lines(1)
+    elapsed = time.perf_counter() - begin
+    for n, answer in enumerate(answers):
+        assert json.loads(answer)["result"]["structuredContent"] == {"result": n + 2}
+    return CALLS / elapsed
+
+
+def window_rate(server: Server, window: int = 64) -> float:
+    """`add` calls a second with `window` in flight."""
+    requests = [server.message("tools/call", {"name": "add", "arguments": {"a": 1, "b": n}}) for n in range(CALLS)]
+    batches = [b"".join(requests[at : at + window]) for at in range(0, CALLS, window)]
+    sizes = [len(requests[at : at + window]) for at in range(0, CALLS, window)]
+    begin = time.perf_counter()
+    answers = []
+    for batch, size in zip(batches, sizes, strict=True):
+        server.write(batch)
+        answers += server.lines(size)
+    elapsed = time.perf_counter() - begin
+    assert sorted(json.loads(a)["result"]["structuredContent"]["result"] for a in answers) == list(range(1, CALLS + 1))
+    return CALLS / elapsed
+
+
+def search_rate(server: Server) -> float:
+    request = server.message("tools/call", {"name": "search_notes", "arguments": {"word": "needle"}})
+    begin = time.perf_counter()
+    for _ in range(CALLS // 3):
+        server.write(request)
+        [answer] = server.lines(1)
+    elapsed = time.perf_counter() - begin
+    assert len(json.loads(answer)["result"]["structuredContent"]["result"]) == 20
+    return CALLS // 3 / elapsed
+
+
+def confirm_rate(server: Server) -> float:
+    begin = time.perf_counter()
+    for _ in range(CALLS // 10):
+        assert server.confirmed("clear_notes")["resultType"] == "complete"
+    return CALLS // 10 / (time.perf_counter() - begin)
+
+
+@pytest.mark.benchmark(group="start")
+def test_start_to_first_answer(benchmark, ratio):
+    start(OURS), start(PEER)  # the disk's cache is warm for both
+    figures = ratio("start", "s")
+    for _ in range(ROUNDS):
+        figures.add(start(OURS), start(PEER))
+    benchmark.extra_info["ratio"] = figures.report()
+    benchmark.pedantic(start, args=(OURS,), rounds=3)
+
+
+@pytest.mark.benchmark(group="calls")
+@pytest.mark.parametrize("measure", [add_rate, window_rate, search_rate, confirm_rate], ids=lambda f: f.__name__)
+def test_calls(benchmark, ratio, measure):
+    ours, peer = Server(OURS), Server(PEER)
+    try:
+        for server in (ours, peer):
+            for number in range(100):
+                word = "needle" if number % 4 == 0 else "hay"
+                server.call("add_note", {"text": f"note number {number} about a {word} and other things"})
+        figures = ratio(measure.__name__, "calls/s")
+        for _ in range(ROUNDS):
+            figures.add(measure(ours), measure(peer))
+        benchmark.extra_info["ratio"] = figures.report()
+        benchmark.pedantic(measure, args=(ours,), rounds=3)
+    finally:
+        ours.close()
+        peer.close()
