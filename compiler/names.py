@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from compiler import syntax
-from compiler.source import Source
+from compiler.diagnostics import Diagnostics
+from compiler.source import Loader, Source
 
 if TYPE_CHECKING:
     from compiler.types import Type
@@ -21,8 +22,8 @@ class Symbol:
     """One declared thing.
 
     `kind`: "local" (a `let`, a pattern's or loop's name, a local function), "parameter", "global" (a top-level `let`),
-    "function" (a top-level `fn`), "type", "component", "builtin", "file" (the alias of a used file), "request"
-    (the implicit `request` of a route and of a `server fn`), "children" (of a component).
+    "function" (a top-level `fn`), "type", "component", "builtin", "file" (the alias of a used file), "service",
+    "request" (the implicit `request` of a route and of a `server fn`), "children" (of a component).
     """
 
     name: str
@@ -38,6 +39,9 @@ class Symbol:
     type: Type | None = None
     # For "global": the file it belongs to, and for "file": the file that it names.
     unit: Unit | None = None
+    start: int = 0  # where its name stands when it is declared
+    # How many steps of a path come before the last one, an index, of each `x.a[i] = …`: there, keys may come to be.
+    indexed: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
@@ -50,11 +54,27 @@ class Unit:
     names: dict[str, Symbol] = field(default_factory=dict)  # declared at its top level
     visible: dict[str, Symbol] = field(default_factory=dict)  # brought in by `use` and `import`
     types: dict[str, Symbol] = field(default_factory=dict)  # type names, declared or brought in
+    owned: list[Symbol] = field(default_factory=list)  # locals of blocks in its top-level statements
 
 
 @dataclass(slots=True, eq=False)
 class Program:
-    """All files, in the order in which their top levels run: what is used first, the main file last."""
+    """All files, in the order in which their top levels run: what is used first, the main file last.
+
+    `loop_changes` gives for each loop (and `for` expression) the variables that its turns may give a new value.
+    """
 
     main: Unit
     units: list[Unit]
+    loop_changes: dict[syntax.Node, set[Symbol]] = field(default_factory=dict)
+
+
+def resolve(main: Source, load: Loader, diagnostics: Diagnostics, *, hidden: bool = False) -> Program:
+    """Reads a program: parses its main file and all files that it uses, and says what each name stands for.
+
+    Never raises for what a program's text holds. `hidden`: the main file is the language's own code, which may use the
+    builtins that programs don't see.
+    """
+    from compiler.resolver import resolve_program
+
+    return resolve_program(main, load, diagnostics, hidden)

@@ -15,7 +15,7 @@ class SourceError(Exception):
     """A file that can't be had or read; the text is one sentence for a person."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Source:
     """One file's text. `name` is how a diagnostic names it: as given, or by its path from the main file's folder."""
 

@@ -66,11 +66,17 @@ class RecordType(Type):
         return next((f for f in self.fields if f.name == name), None)
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True, frozen=True, eq=False)
 class LiteralType(Type):
-    """One text, number or bool; several are a union of these."""
+    """One text, number or bool; several are a union of these. `1`, `1.0` and `true` are three types."""
 
     value: str | int | float | bool
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LiteralType) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
 
 
 @dataclass(slots=True, frozen=True)

@@ -46,6 +46,7 @@ class Op(NamedTuple):
     ends: bool = False  # nothing after it in its block is reached
 
 
+# ruff: noqa: E501 (a row is a line)
 # fmt: off
 TABLE: tuple[Op, ...] = (
     # control

@@ -88,18 +88,20 @@ class Response:
 
 
 class IteratorState:
-    """A loop's place: `items` (a list, or a dict's (key, value) pairs or keys) and the next index.
+    """A loop's place: the items of a list, or a record's values and its `keys`, and the next index.
 
-    For a range of whole numbers `items` is None and `index`, `stop` are the next number and the end.
+    For a range of whole numbers `items` is None and `index`, `stop` are the next number and the end; `start` is where
+    it began.
     """
 
-    __slots__ = ("index", "items", "keys", "stop")
+    __slots__ = ("index", "items", "keys", "start", "stop")
 
-    def __init__(self, items: list[Any] | None, keys: list[str] | None, index: int, stop: int) -> None:
+    def __init__(self, items: list[Any] | None, keys: list[str] | None, index: int, stop: int, start: int = 0) -> None:
         self.items = items
         self.keys = keys
         self.index = index
         self.stop = stop
+        self.start = start
 
 
 class _Absent:

@@ -1,0 +1,138 @@
+"""`quillo mcp FILE`: serves a program's tools to a client over standard input and output (mcp.md, section 4).
+
+Imports stand in the functions: what is imported before the start is over is waited for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from server.programs import RunningProgram
+
+SHORTEST_SECRET = 32  # bytes of QUILLO_SECRET
+
+
+def options_of(arguments: list[str]) -> tuple[str, str | None, int | None] | None:
+    """(FILE, --policy, --max-tool-calls) of a command line; None for one that is not exactly right."""
+    files: list[str] = []
+    found: dict[str, str] = {}
+    waiting = iter(arguments)
+    for argument in waiting:
+        if not argument.startswith("-"):
+            files.append(argument)
+            continue
+        name, given, value = argument.partition("=")
+        if name not in ("--policy", "--max-tool-calls"):
+            return None
+        value = value if given else next(waiting, "")
+        if not value:
+            return None
+        found[name] = value
+    calls = found.get("--max-tool-calls")
+    if len(files) != 1 or not files[0] or (calls is not None and not _is_count(calls)):
+        return None
+    return files[0], found.get("--policy"), int(calls) if calls else None
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0
+
+
+def serve(path: str, policy_path: str | None, max_tool_calls: int | None, input: int, output: int) -> int:
+    """Checks the program, runs its top level, serves. Gives the process's status."""
+    from compiler.source import SourceError
+    from qvm.values import Stop
+    from server.policy import MAX_MESSAGE, PolicyError, read_policies
+    from server.programs import RunningProgram, compile_file, folder_of, shown
+    from server.render import main_file, render
+
+    name = shown(path)
+    try:
+        secret = secret_of(os.environ)
+        policy = read_policies(folder_of(path), policy_path)
+        module, found = compile_file(path)
+    except (SourceError, PolicyError, SecretError) as problem:
+        return _refuse(str(problem))
+    for diagnostic in found:
+        write_error(str(diagnostic))
+    if module is None:
+        return 1
+    if not module.tools:
+        return _refuse(f"{name}: error: there is no tool here: `fn mcp` makes a function one")
+    from server.host import World
+
+    world = World(folder_of(path), _write, write_error, policy, serving="quillo mcp")
+    running = RunningProgram(module, world)
+    try:
+        running.run_top_level()
+    except Stop as stop:
+        running.close()
+        return _refuse(render(stop, main_file(module)))
+    try:
+        _serve(running, secret, max_tool_calls, input, output, min(policy.max_body or MAX_MESSAGE, MAX_MESSAGE))
+    finally:
+        running.close()
+    return 0
+
+
+def _serve(
+    running: RunningProgram, secret: bytes | None, max_tool_calls: int | None, input: int, output: int, most: int
+) -> None:
+    import gc
+    import time
+
+    from server.asking import Asking, UsedInDatabase, UsedInMemory
+    from server.limits import CallCount
+    from server.protocol import Protocol
+    from server.stdio import serve as serve_stdio
+
+    database, policy = running.world.database, running.world.policy
+    used = UsedInDatabase(database) if database.is_open else UsedInMemory()
+    asking = Asking(secret, running.digest, used, time.time)
+    count = None
+    if max_tool_calls is not None:
+        # A policy lowers the command line's number; by itself it limits what comes over HTTP.
+        count = CallCount(min(max_tool_calls, policy.max_tool_calls or max_tool_calls), time.monotonic)
+    gc.freeze()
+    gc.enable()
+    serve_stdio(Protocol(running, asking, count=count), input, output, most)
+
+
+class SecretError(Exception):
+    """A QUILLO_SECRET that can't be used; the text is one line."""
+
+
+def secret_of(environment: Mapping[str, str]) -> bytes | None:
+    """What QUILLO_SECRET holds, None where it is not set. Raises SecretError for one that is too short."""
+    text = environment.get("QUILLO_SECRET")
+    if text is None:
+        return None
+    secret = os.fsencode(text)
+    if len(secret) < SHORTEST_SECRET:
+        raise SecretError(
+            f"QUILLO_SECRET has {len(secret)} bytes: it needs at least {SHORTEST_SECRET}, and should be random"
+        )
+    return secret
+
+
+def _refuse(text: str) -> int:
+    write_error(text)
+    return 1
+
+
+def write_error(text: str) -> None:
+    """A line for standard error."""
+    _write(text + "\n")
+
+
+def _write(text: str) -> None:
+    """What a program prints and logs, on standard error; where nobody can take it, it is lost."""
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        while data:
+            data = data[os.write(2, data) :]
+    except OSError:
+        pass

@@ -1,0 +1,44 @@
+"""What the commands share that work on one program: getting its Module, or ending with what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cli.modules import Refusal
+from compiler.source import SourceError
+from qasm.module import Module
+from server.host import World
+from server.policy import Policy, PolicyError, read_policies
+from server.programs import compile_file, folder_of
+
+
+def open_program(path: str) -> Module:
+    """The Module of a program. Raises Refusal with its errors; warnings are for `quillo check`."""
+    try:
+        module, found = compile_file(path)
+    except SourceError as problem:
+        raise Refusal(str(problem)) from None
+    if module is None:
+        raise Refusal("\n".join(str(one) for one in found if one.severity == "error"))
+    return module
+
+
+def policy_of(path: str, given: str | None) -> Policy:
+    """The policy of the program at `path`. Raises Refusal."""
+    try:
+        return read_policies(folder_of(path), given)
+    except PolicyError as problem:
+        raise Refusal(str(problem)) from None
+
+
+def world_of(
+    path: str, policy: Policy, arguments: list[str], output: Callable[[str], None], flush: Callable[[], None]
+) -> World:
+    """The world of a program that is run for a person: it logs to standard error, after what it printed so far."""
+    import click
+
+    def log(line: str) -> None:
+        flush()
+        click.echo(line, err=True)
+
+    return World(folder_of(path), output, log, policy, arguments, flush=flush)

@@ -1,0 +1,37 @@
+"""The `quillo` command. `quillo mcp` goes its own way, for its start is waited for: the command-line library is not
+loaded, and standard input and output are moved before anything that might touch them is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command with these arguments (None: the process's own) and ends the process with its status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["mcp"]:
+        from cli.mcp import options_of
+
+        options = options_of(given[1:])
+        if options is not None:  # else: a call for help, or one that is wrong, which the library words
+            sys.exit(_mcp(*options))
+    from cli.commands import run_command
+
+    run_command(arguments)
+
+
+def _mcp(path: str, policy: str | None, max_tool_calls: int | None) -> int:
+    import gc
+
+    gc.disable()  # what is imported and compiled at the start stays
+    from server.descriptors import take_over_descriptors
+
+    input, output = take_over_descriptors()
+    from cli.mcp import serve
+
+    return serve(path, policy, max_tool_calls, input, output)
+
+
+if __name__ == "__main__":
+    main()

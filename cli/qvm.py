@@ -1,0 +1,24 @@
+"""The `qvm` command: looks at compiled programs, checks them, and makes them from their text form."""
+
+from __future__ import annotations
+
+import click
+
+from cli.lazy_group import LazyGroup, Table, run_group
+
+COMMANDS: Table = {
+    "assemble": ("cli.qvm_assemble", "Makes a module of its text form."),
+    "disasm": ("cli.qvm_disasm", "Shows a program's instructions beside its lines."),
+    "verify": ("cli.qvm_verify", "Checks that a module is whole and can be run."),
+}
+
+
+@click.group(cls=LazyGroup, table=COMMANDS, name="qvm", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="quillo", prog_name="qvm", message="%(prog)s %(version)s")
+def group() -> None:
+    """Looks at compiled Quillo programs, checks them, and makes them from their text form."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command with these arguments (None: the process's own) and ends the process with its status."""
+    run_group(group, "qvm", arguments)

@@ -1,0 +1,193 @@
+"""Makes a Module of a checked program.
+
+    lower(program, tool_set, name) -> Module
+
+Functions get their numbers in the order in which they are met: the files' top levels first, then what is declared in
+each file, then what these bring along (functions inside functions, builtins that are written in Quillo). The same
+program gives the same Module, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from compiler import (
+    lower_assignments,
+    lower_calls,
+    lower_expressions,
+    lower_markup,
+    lower_patterns,
+    lower_statements,
+    syntax,
+    types,
+)
+from compiler.function_lowering import STATEMENTS, FunctionLowering
+from compiler.module_tables import FunctionEntry, ModuleTables
+from compiler.names import Program, Symbol, Unit
+from compiler.source import Source
+from qasm.module import Function, Module, Parameter, Route, SourceFile, Test
+
+if TYPE_CHECKING:
+    from compiler.tools import ToolSet
+
+for _part in (lower_expressions, lower_calls, lower_statements, lower_assignments, lower_patterns, lower_markup):
+    _part.register()
+
+
+def lower(program: Program, tool_set: ToolSet, name: str) -> Module:
+    """The Module of a program without errors. `name` is the main file's stem."""
+    return _ModuleLowering(program, tool_set, name).lower()
+
+
+class _ModuleLowering:
+    def __init__(self, program: Program, tool_set: ToolSet, name: str) -> None:
+        self.program = program
+        self.tool_set = tool_set
+        self.module = Module(name)
+        self.tables = ModuleTables()
+        self.files: dict[Source, int] = {}
+        self.tops: dict[int, Unit] = {}  # the files' top levels, by function number
+
+    def lower(self) -> Module:
+        module, tables = self.module, self.tables
+        for unit in self.program.units:
+            self.add_file(unit)
+            entry = tables.bare_function("", unit.source)
+            self.tops[entry.number] = unit
+            module.entries.append(entry.number)
+        for unit in self.program.units:
+            for statement in unit.file.statements:
+                self.declare(unit, statement)
+        for tool, function in self.tool_set.tools:
+            tool.function = self.number_of(function)
+            if function.result is not None:
+                tool.result = tables.descriptors.of(function.result_type)
+            module.tools.append(tool)
+        module.instructions = dict(self.tool_set.instructions)
+        done = 0
+        while done < len(tables.functions):
+            module.functions.append(self.function(tables.functions[done]))
+            done += 1
+        module.constants = tables.constants
+        module.types = tables.descriptors.table
+        module.builtins = tables.builtins
+        module.globals = tables.globals
+        return module
+
+    def add_file(self, unit: Unit) -> None:
+        """The main file goes by its name alone, so that a Module doesn't depend on where its program lies."""
+        name = unit.path or unit.source.name.replace("\\", "/").rsplit("/", 1)[-1]
+        self.files[unit.source] = len(self.module.files)
+        self.module.files.append(SourceFile(name, unit.source.text))
+
+    def prelude_file(self) -> int:
+        """The file of builtins that are written in Quillo, which has no text; it stands last."""
+        files = self.module.files
+        if len(files) == len(self.files):
+            files.append(SourceFile("prelude", ""))
+        return len(files) - 1
+
+    def declare(self, unit: Unit, statement: syntax.Node) -> None:
+        module, source = self.module, unit.source
+        match statement:
+            case syntax.Function(name=str(name), server=server):
+                number = self.tables.function(statement, source).number
+                if server:
+                    module.routes.append(Route("rpc", "POST", name, number))
+            case syntax.Component(function=function):
+                self.tables.function(function, source)
+            case syntax.Route(method=method, path=path, function=function):
+                number = self.tables.function(function, source, f"route {method} {path}").number
+                module.routes.append(Route("route", method, path, number))
+            case syntax.Build(path=path, value=function):
+                number = self.tables.function(function, source, f"build {path}").number
+                module.routes.append(Route("build", "", path, number))
+            case syntax.Test(name=name, function=function):
+                number = self.tables.function(function, source, f"test {name}").number
+                module.tests.append(Test(name, number))
+
+    def number_of(self, function: syntax.Function) -> int:
+        assert function.symbol is not None
+        return self.tables.function(function, function.symbol.source).number
+
+    # --- one function ---
+
+    def function(self, entry: FunctionEntry) -> Function:
+        if entry.number in self.tops:
+            return self.top_level(entry, self.tops[entry.number])
+        if entry.node is None:
+            return self.inline_builtin(entry)
+        node, source = entry.node, entry.source
+        assert source is not None
+        line = source.line(node.start)
+        result = node.result_type if node.result is not None else None
+        lowering = FunctionLowering(self.tables, entry, source, line, result)
+        symbols = list(_parameter_symbols(node))
+        lowering.parameter_slots(symbols)
+        lowering.prologue(node.parameters)
+        for slot, symbol in enumerate(symbols[len(node.parameters) :], len(node.parameters)):
+            if symbol.captured:
+                lowering.code.emit("CELL", slot)
+        lowering.returned(node.body)
+        parameters = [self.parameter(parameter) for parameter in node.parameters]
+        parameters += [Parameter(symbol.name, "any", True) for symbol in symbols[len(node.parameters) :]]
+        return self.finished(lowering, parameters, line)
+
+    def parameter(self, node: syntax.Parameter) -> Parameter:
+        assert node.symbol is not None
+        type = node.symbol.type if node.type is not None else types.ANY
+        made = Parameter(node.name, self.tables.descriptors.of(type), node.default is None)
+        if isinstance(node.default, syntax.Literal):
+            made.default = node.default.value
+            made.has_default = True
+            if made.type == "float" and isinstance(made.default, int):
+                made.default = float(made.default)
+        return made
+
+    def top_level(self, entry: FunctionEntry, unit: Unit) -> Function:
+        lowering = FunctionLowering(self.tables, entry, unit.source)
+        lowering.top_level = True
+        for statement in unit.file.statements:
+            if isinstance(statement, syntax.ExpressionStatement):
+                lowering.effect(statement.expression)
+            elif not isinstance(statement, syntax.Function):
+                STATEMENTS[type(statement)](lowering, statement)
+        lowering.constant(None)
+        lowering.code.emit("RETURN")
+        return self.finished(lowering, [], 1)
+
+    def inline_builtin(self, entry: FunctionEntry) -> Function:
+        """`err` and `is_err` as values. (What is called with a function value is never an error.)"""
+        lowering = FunctionLowering(self.tables, entry, Source("prelude", ""))
+        slot = lowering.new_local("value")
+        lowering.code.emit("LOAD", slot)
+        lowering.code.emit("MAKE_ERR" if entry.name == "err" else "IS_ERR")
+        lowering.code.emit("RETURN")
+        return self.finished(lowering, [Parameter("value", "any", True)], 0)
+
+    def finished(self, lowering: FunctionLowering, parameters: list[Parameter], line: int) -> Function:
+        entry = lowering.entry
+        code, lines = lowering.code.finish()
+        source = lowering.source
+        return Function(
+            name=entry.name,
+            file=self.files[source] if source in self.files else self.prelude_file(),
+            parameters=parameters,
+            local_count=len(lowering.local_names),
+            captures=entry.places,
+            result=None if lowering.result is None else self.tables.descriptors.of(lowering.result),
+            code=code,
+            lines=lines,
+            local_names=lowering.local_names,
+            builtin=entry.builtin,
+            line=line,
+        )
+
+
+def _parameter_symbols(node: syntax.Function) -> Iterator[Symbol]:
+    """The parameters' symbols, and for a component that of what stands inside it."""
+    for parameter in node.parameters:
+        assert parameter.symbol is not None
+        yield parameter.symbol
+    yield from (symbol for symbol in node.owned if symbol.kind == "children")

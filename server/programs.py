@@ -1,0 +1,162 @@
+"""From a path to a running program: reads files, compiles or loads, runs the top level.
+
+    module, diagnostics = compile_file("main.qwe")          raises SourceError
+    running = RunningProgram(module, world)
+    running.run_top_level()                                 raises Stop
+
+A main file is a program's text, or a compiled program (`quillo build`), known by its first bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from compiler.source import Source, SourceError
+from qasm.module import BadModule, Module
+from qvm.program import Failed, Program, Returned
+from qvm.values import Stop
+from server.host import ProgramHost, World
+from server.policy import MAX_COMPUTE
+from server.render import main_file, render
+
+if TYPE_CHECKING:
+    from compiler.diagnostics import Diagnostic
+
+MOST_BYTES = 10 * 1024 * 1024  # of a source file
+MOST_MODULE_BYTES = 100 * 1024 * 1024
+
+
+def shown(path: str) -> str:
+    """A path as text that can be printed and stored, whatever bytes it has."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def folder_of(path: str) -> str:
+    return os.path.dirname(path) or "."
+
+
+def compile_file(path: str) -> tuple[Module | None, list[Diagnostic]]:
+    """Compiles a main file, with the files that it uses: the Module (None with errors) and what was found.
+
+    A compiled program is loaded and verified instead. Raises SourceError, one line, for a file that can't be had.
+    """
+    name = shown(path)
+    data = _read(path, f"{name}: error:", compiled=True)
+    if _is_module(data):
+        return _load(name, data), []
+    source = _decode(name, data, f"{name}:", "error: ")
+    return _compile(source, path, name)
+
+
+def _compile(source: Source, path: str, name: str) -> tuple[Module | None, list[Diagnostic]]:
+    from compiler.compile import compile_program
+    from compiler.diagnostics import Diagnostics
+
+    folder, stem = folder_of(path), os.path.splitext(os.path.basename(name))[0]
+
+    def load(used: str) -> Source:
+        return _decode(used, _read(os.path.join(folder, *used.split("/")), ""), "", "")
+
+    diagnostics = Diagnostics()
+    module = compile_program(source, load, stem, diagnostics)
+    if module is not None:
+        # The same source gives the same Module, from whichever folder it was named.
+        for file in module.files:
+            if file.name == name:
+                file.name = os.path.basename(name)
+    return module, diagnostics.in_order()
+
+
+def _load(name: str, data: bytes) -> Module:
+    from qasm import module_file
+    from qasm.verifier import verify
+
+    try:
+        module = module_file.load(data)
+        verify(module)
+    except BadModule as problem:
+        raise SourceError(f"{name}: error: {problem}") from None
+    return module
+
+
+def _is_module(data: bytes) -> bool:
+    from qasm.module_file import MAGIC
+
+    return data.startswith(MAGIC)
+
+
+def _read(path: str, lead: str, compiled: bool = False) -> bytes:
+    """A file's bytes. Raises SourceError: `lead`, and a reason such as "is not there"."""
+    lead = f"{lead} the file " if lead else ""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+            if len(data) > MOST_BYTES and compiled and _is_module(data):
+                data += file.read(MOST_MODULE_BYTES)
+            elif len(data) > MOST_BYTES:
+                raise SourceError(f"{lead}is over {MOST_BYTES // 1024 // 1024} MB")
+    except FileNotFoundError:
+        raise SourceError(f"{lead}is not there") from None
+    except IsADirectoryError:
+        raise SourceError(f"{lead}is a folder" + (": name a file in it, such as main.qwe" if lead else "")) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its path is none"
+        raise SourceError(f"{lead}can't be read: {reason.lower()}") from None
+    if not data:
+        raise SourceError(f"{lead}is empty")
+    return data
+
+
+def _decode(name: str, data: bytes, lead: str, severity: str) -> Source:
+    from compiler.source import decode
+
+    try:
+        return decode(name, data)
+    except SourceError as error:
+        if lead:
+            raise
+        raise SourceError(f"is not UTF-8: {str(error).removeprefix(name + ':').partition(':')[0]}") from None
+
+
+class RunningProgram:
+    """A program whose top level has run."""
+
+    def __init__(self, module: Module, world: World) -> None:
+        self.module = module
+        self.world = world
+        self.program = Program(module)
+        self.main_file = main_file(module)
+        self.max_compute = world.policy.max_compute or MAX_COMPUTE
+
+    def run_top_level(self) -> None:
+        """Runs the files' top levels in their order. Raises Stop."""
+        host = ProgramHost(self.world, self.world.database.scope())
+        try:
+            for entry in self.module.entries:
+                run(self.program.call(entry, [], host))
+        finally:
+            host.scope.finish()
+
+    def digest(self) -> str:
+        """The name of the Module: BLAKE3 of its bytes, as hex."""
+        from qasm.module_file import digest
+
+        return digest(self.module)
+
+    def log(self, stop: Stop) -> None:
+        """A stop on standard error, with file, line and calls."""
+        self.world.log(render(stop, self.main_file))
+
+    def close(self) -> None:
+        self.world.database.close()
+
+
+def run(task: Any) -> Any:
+    """Runs a task whose host never lets it wait, to its value. Raises Stop."""
+    while True:
+        outcome = task.run()
+        if type(outcome) is Returned:
+            return outcome.value
+        if type(outcome) is Failed:
+            raise outcome.stop

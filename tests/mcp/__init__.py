@@ -1,0 +1,1 @@
+"""MCP over the wire: transcripts, a spawned server, the official client."""
