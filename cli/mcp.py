@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from server.programs import RunningProgram
@@ -43,6 +43,8 @@ def _is_count(text: str) -> bool:
 
 def serve(path: str, policy_path: str | None, max_tool_calls: int | None, input: int, output: int) -> int:
     """Checks the program, runs its top level, serves. Gives the process's status."""
+    import signal
+
     from compiler.source import SourceError
     from qvm.values import Stop
     from server.policy import MAX_MESSAGE, PolicyError, read_policies
@@ -64,6 +66,9 @@ def serve(path: str, policy_path: str | None, max_tool_calls: int | None, input:
         return _refuse(f"{name}: error: there is no tool here: `fn mcp` makes a function one")
     from server.host import World
 
+    # Before it serves, a signal just ends it; when it serves, the door sees to that.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
     world = World(folder_of(path), _write, write_error, policy, serving="quillo mcp")
     running = RunningProgram(module, world)
     try:
@@ -116,6 +121,10 @@ def secret_of(environment: Mapping[str, str]) -> bytes | None:
             f"QUILLO_SECRET has {len(secret)} bytes: it needs at least {SHORTEST_SECRET}, and should be random"
         )
     return secret
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    raise SystemExit(0)
 
 
 def _refuse(text: str) -> int:

@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from cli.modules import Refusal
+from cli.modules import Refusal, refused
 from compiler.source import SourceError
 from qasm.module import Module
 from server.host import World
 from server.policy import Policy, PolicyError, read_policies
-from server.programs import compile_file, folder_of
+from server.programs import compile_file, folder_of, shown
+
+if TYPE_CHECKING:
+    from compiler.compile import Analysed
 
 
-def open_program(path: str) -> Module:
-    """The Module of a program. Raises Refusal with its errors; warnings are for `quillo check`."""
+def open_program(path: str, analysed: Analysed | None = None) -> Module:
+    """The Module of a program. Raises Refusal with its errors; warnings are for `quillo check`.
+
+    `analysed` is given what the compiler knows of it.
+    """
     try:
-        module, found = compile_file(path)
+        module, found = compile_file(path, analysed)
     except SourceError as problem:
         raise Refusal(str(problem)) from None
     if module is None:
         raise Refusal("\n".join(str(one) for one in found if one.severity == "error"))
     return module
+
+
+def unknown_tool(path: str, name: str, module: Module) -> Refusal:
+    """What to say where a program has no tool of a name."""
+    tools = [tool.name for tool in module.tools]
+    if not tools:
+        return refused(shown(path), "there is no tool here: `fn mcp` makes a function one")
+    from compiler.spelling import list_of, nearest
+
+    near = nearest(name, tools)
+    return refused(
+        shown(path),
+        f"there is no tool `{name}`: " + (f"did you mean `{near}`?" if near else f"there are {list_of(tools)}"),
+    )
 
 
 def policy_of(path: str, given: str | None) -> Policy:

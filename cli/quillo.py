@@ -28,9 +28,17 @@ def _mcp(path: str, policy: str | None, max_tool_calls: int | None) -> int:
     from server.descriptors import take_over_descriptors
 
     input, output = take_over_descriptors()
-    from cli.mcp import serve
+    from cli.mcp import serve, write_error
 
-    return serve(path, policy, max_tool_calls, input, output)
+    try:
+        return serve(path, policy, max_tool_calls, input, output)
+    except KeyboardInterrupt:
+        return 0
+    except Exception as problem:
+        from server.protocol import fault
+
+        write_error(fault(problem))
+        return 1
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from compiler.check_values import element_type, field_type
 from compiler.checking import STATEMENTS, Checking, Wanted
 from compiler.names import Symbol
 from compiler.narrowing import path_of
-from compiler.relations import bounded, fits, join, kinds_of, members_of, widened
+from compiler.relations import MISTAKE, bounded, fits, join, kinds_of, members_of, widened
 from compiler.types import (
     ANY,
     ERROR,
@@ -65,10 +65,13 @@ def _assign_variable(check: Checking, node: syntax.Assign, symbol: Symbol) -> Wa
         old = check.variable_type(symbol)
         value: Type = yield check.expression(node.value)
         type = _combined(check, node, old, value)
+        if fixed and _adds_wrong_items(node, value, declared):
+            check.mismatch(node.value, value, Wanted(declared, f"what is added to {name}", "Q0344"))
+            type = NEVER
     else:
         type = yield check.expression(node.value, wanted if fixed else None)
     check.typed(node.target, declared)
-    if type == ERROR:
+    if type in (ERROR, MISTAKE):
         type = NEVER
     if fixed:
         if node.operator and not fits(type, declared):
@@ -86,6 +89,11 @@ def _assign_variable(check: Checking, node: syntax.Assign, symbol: Symbol) -> Wa
         given[-1][symbol] = join(given[-1][symbol], type) if symbol in given[-1] else type
     check.flow.written(symbol)
     check.know_value(symbol, type)
+
+
+def _adds_wrong_items(node: syntax.Assign, value: Type, declared: Type) -> bool:
+    """Is it `xs += ys` with items that the list's type doesn't take?"""
+    return node.operator == "+" and isinstance(resolved(declared), ListType) and not fits(value, declared)
 
 
 def _combined(check: Checking, node: syntax.Assign, old: Type, value: Type) -> Type:
@@ -133,7 +141,7 @@ def _assign_part(
             check.mismatch(node, type, wanted)
     else:
         type = yield check.expression(node.value, wanted if fixed and leaf != ANY else None)
-    if type == ERROR:
+    if type in (ERROR, MISTAKE):
         type = NEVER
     if not fixed:
         if alike(type, leaf):
@@ -162,7 +170,7 @@ def _leaf(check: Checking, last: Step, container: Type, key: Type) -> tuple[Type
     """What the part holds when it is read, and what it must be when it is written."""
     if resolved(container) == STR:
         check.error("Q0345", "a text can't be changed in part: give the variable a new text", last)
-        return ANY, ANY
+        return MISTAKE, ANY
     if isinstance(last, syntax.Field):
         old = field_type(check, last, container)
     else:

@@ -15,6 +15,7 @@ from compiler.check_functions import result_of
 from compiler.checking import Checking, Wanted, checks
 from compiler.prelude import BUILTINS
 from compiler.relations import (
+    MISTAKE,
     Bindings,
     bind,
     bounded,
@@ -41,7 +42,7 @@ from compiler.types import (
     resolved,
 )
 from compiler.walking import Walk
-from compiler.wording import counted, got_text, wanted_text
+from compiler.wording import counted, got_text, one_of, wanted_text
 from compiler.written_types import signature_type
 
 ROW = RecordType((), open=True)  # of a database: its fields are not known
@@ -95,8 +96,7 @@ def arrange(
     for number, argument in enumerate(node.arguments):
         if argument.name is None:
             if named:
-                message = "an argument by place can't follow one by name"
-                return Problem("Q0315", message, argument)
+                return Problem("", "", argument)  # the parser has reported it
             if number < len(fixed):
                 ordered[number] = argument.value
             elif variadic:
@@ -116,6 +116,11 @@ def arrange(
             needs = f": {wanted_text(place.type)}" if place.type != ANY and not has_variables(place.type) else ""
             return Problem("Q0313", f"`{name}` needs `{place.name}`{needs}", node)
     return ordered, rest
+
+
+def _report(check: Checking, problem: Problem) -> None:
+    if problem.code:
+        check.error(problem.code, problem.message, problem.node)
 
 
 def _takes(name: str, places: Sequence[Place], given: int) -> str:
@@ -150,7 +155,7 @@ def _function_call(check: Checking, node: syntax.Call, function: syntax.Function
     ]
     arranged = arrange(node, name, places, False)
     if isinstance(arranged, Problem):
-        check.error(arranged.code, arranged.message, arranged.node)
+        _report(check, arranged)
         yield from _each_argument(check, node)
     else:
         node.ordered, _ = arranged
@@ -208,10 +213,9 @@ def _value_call(check: Checking, node: syntax.Call, wanted: Wanted | None) -> Wa
         return check.typed(node, shape.result, True, wanted)
     arranged = arrange(node, name, places, False)
     if isinstance(arranged, Problem):
-        message = arranged.message
         if arranged.code == "Q0313" and not shape.names:
-            message = _takes(name, places, len(node.arguments))
-        check.error(arranged.code, message, arranged.node)
+            arranged = Problem("Q0312", _takes(name, places, len(node.arguments)), arranged.node)
+        _report(check, arranged)
         yield from _each_argument(check, node)
     else:
         ordered, _ = arranged
@@ -235,7 +239,7 @@ def _callee_field(check: Checking, callee: syntax.Field, node: syntax.Call) -> W
     message = f"{got_text(type)} has no functions of its own: write `{callee.name}({_short(check, base)}{rest})`"
     start = callee.name_start or callee.end - len(callee.name)
     check.report("error", "Q0317", message, start, start + len(callee.name))
-    return check.typed(callee, ANY)
+    return check.typed(callee, MISTAKE)
 
 
 def _field_again(check: Checking, callee: syntax.Field, base: Type) -> Type:
@@ -339,7 +343,7 @@ def _no_overload(check: Checking, node: syntax.Call, builtin: Builtin, problems:
     if builtin.name == "ask" and given > max(counts):
         message = "`ask` takes a message and its options: `about(question, choices, default)` asks the person"
         problem = Problem("Q0312", message, problem.node)
-    check.error(problem.code, problem.message, problem.node)
+    _report(check, problem)
 
 
 def _with_overload(check: Checking, node: syntax.Call, builtin: Builtin, overload: Overload) -> Walk:
@@ -364,10 +368,8 @@ def _with_overload(check: Checking, node: syntax.Call, builtin: Builtin, overloa
 
 
 def _waits(value: syntax.Expression, type: Type) -> bool:
-    """Is it a lambda for a parameter that says what lambdas are given?"""
-    if isinstance(value, syntax.ListLiteral):
-        return False
-    return isinstance(value, syntax.Function) and isinstance(type, FunctionType) and has_variables(type)
+    """Is it a function for a parameter that says what functions are given? The other arguments tell more of that."""
+    return isinstance(type, FunctionType) and has_variables(type) and not isinstance(value, syntax.Literal)
 
 
 def _callback(
@@ -379,7 +381,7 @@ def _callback(
     type: Type,
     bindings: Bindings,
 ) -> Walk:
-    """Checks a lambda that a builtin calls, and learns from what it gives."""
+    """Checks a function that a builtin calls, and learns from what it gives."""
     assert isinstance(type, FunctionType)
     turns = _variables(type.result) & {n for p in type.parameters or () for n in _variables(p)}
     for name in turns:
@@ -428,7 +430,7 @@ def _choose(check: Checking, node: syntax.Call, builtin: Builtin, numbers: list[
     if not fitting:
         _report_misfit(check, node, builtin, arrangements)
         node.overload = numbers[0]
-        return ANY
+        return MISTAKE
     node.overload = fitting[0]
     results: list[Type] = []
     for number in fitting:
@@ -464,8 +466,8 @@ def _report_misfit(check: Checking, node: syntax.Call, builtin: Builtin, arrange
         if not fitting:
             wanted = [substituted(a[place][1], {}) for a in left.values() if place < len(a)]
             number, _, value = next(a[place] for a in left.values() if place < len(a))
-            texts = list(dict.fromkeys(wanted_text(type) for type in wanted))
-            message = f"argument {number + 1} of `{builtin.name}` must be {' or '.join(texts)}"
+            choices = one_of(wanted_text(type) for type in wanted)
+            message = f"argument {number + 1} of `{builtin.name}` must be {choices}"
             check.error("Q0310", f"{message}, got {got_text(value.type or ANY)}", value)
             return
         left = fitting

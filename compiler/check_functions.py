@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler import syntax
 from compiler.checking import Checking, FunctionState, Wanted, checks
 from compiler.names import Symbol
-from compiler.relations import bounded, join, members_of, widened
+from compiler.relations import bounded, join, members_of, settled, widened
 from compiler.types import ANY, ERROR, NEVER, FunctionType, Type, resolved
 from compiler.walking import Walk
 from compiler.wording import counted
@@ -152,7 +152,7 @@ def _walk_function(
     if node.result is not None:
         result = node.result_type or ANY
     else:
-        result = node.result_type = widened(join(*state.returns))
+        result = node.result_type = settled(widened(join(*state.returns)))
     check.results[node] = result
     return result
 

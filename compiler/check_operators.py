@@ -9,7 +9,7 @@ from __future__ import annotations
 from compiler import syntax
 from compiler.checking import Checking, Wanted, checks, either_fails
 from compiler.narrowing import NO_FACTS, Fact
-from compiler.relations import bounded, fits, join, kinds_of, members_of, only, without_null
+from compiler.relations import MISTAKE, bounded, fits, join, kinds_of, members_of, only, without_null
 from compiler.types import ANY, BOOL, ERROR, FLOAT, INT, NEVER, STR, ListType, Type, resolved
 from compiler.walking import Walk
 from compiler.wording import got_text
@@ -33,7 +33,7 @@ def unary(check: Checking, node: syntax.Unary, wanted: Wanted | None) -> Walk:
     usable = kinds & _NUMBERS
     if not usable and resolved(operand) != NEVER:
         check.error("Q0321", f"`-` needs a number, got {got_text(operand)}", node)
-        return check.typed(node, ANY)
+        return check.typed(node, MISTAKE)
     return check.typed(node, join(*(_KINDS[kind] for kind in sorted(usable))), False, wanted)
 
 
@@ -71,7 +71,7 @@ def _result(check: Checking, node: syntax.Binary, left: Type, right: Type) -> Ty
         result, problem = arithmetic(operator, left, right)
     if problem is not None:
         check.error("Q0321", problem, node)
-        return result if result == BOOL else ANY
+        return result if result == BOOL else MISTAKE
     return result
 
 
@@ -84,7 +84,7 @@ def arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, str | None
         if known is None:
             return ANY, None
         if not known & usable:
-            return ANY, _wrong_operands(operator, left, right)
+            return MISTAKE, _wrong_operands(operator, left, right)
         if known & usable == {"str"}:
             return STR, None
         return (FLOAT if known & usable == {"float"} else ANY), None
@@ -99,7 +99,7 @@ def arithmetic(operator: str, left: Type, right: Type) -> tuple[Type, str | None
         if "list" in mine & others:
             results.append(bounded(ListType(join(item_of_lists(left), item_of_lists(right)))))
     if not results:
-        return ANY, _wrong_operands(operator, left, right)
+        return MISTAKE, _wrong_operands(operator, left, right)
     return join(*results), None
 
 

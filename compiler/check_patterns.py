@@ -123,6 +123,7 @@ class Cases:
                 self.left[LiteralType(False)] = None
             else:
                 self.left[member] = None
+        self.members = frozenset(self.left)
         self.all_taken = False
         self.taken: set[tuple[object, object]] = set()
 
@@ -249,16 +250,17 @@ def match_expression(check: Checking, node: syntax.Match, wanted: Wanted | None)
     cases = Cases(subject)
     place = path_of(node.subject)
     branches = Branches(check)
-    warned = False
     for arm in node.arms:
         # Only `err(…)` takes an error, wherever it stands.
-        if not warned and not _takes_errors(arm.pattern) and (cases.all_taken or _was_taken(cases, arm.pattern)):
-            warned = True
-            check.report("warning", "Q0350", "this can never run: an arm above it takes all", arm.start, arm.start + 1)
+        if not _takes_errors(arm.pattern) and (cases.all_taken or _was_taken(cases, arm.pattern)):
+            message = f"this can never run: an arm above it takes {'all' if cases.all_taken else 'the same'}"
+            check.report("warning", "Q0350", message, arm.start, arm.start + 1)
         else:
-            _never_fits(check, arm.pattern, subject)
+            _never_fits(check, arm.pattern, cases)
         mark = check.flow.mark()
         type = cases.fitting(arm.pattern)
+        if type == NEVER and not cases.all_taken:
+            type = subject  # so that a field that it lacks is reported
         if place is not None and resolved(type) not in (ANY, NEVER):
             check.flow.set(*place, type)
         bind_pattern(check, arm.pattern, type)
@@ -290,13 +292,15 @@ def _was_taken(cases: Cases, pattern: syntax.Pattern) -> bool:
     return isinstance(pattern, syntax.LiteralPattern) and (pattern.value.__class__, pattern.value) in cases.taken
 
 
-def _never_fits(check: Checking, pattern: syntax.Pattern, subject: Type) -> None:
+def _never_fits(check: Checking, pattern: syntax.Pattern, cases: Cases) -> None:
     """Warns of a literal that the value never is."""
     for part in pattern.alternatives if isinstance(pattern, syntax.OrPattern) else (pattern,):
         if isinstance(part, syntax.LiteralPattern):
             exact = NULL if part.value is None else LiteralType(part.value)
-            if not fits(exact, subject) and resolved(subject) != NEVER:
-                message = f"this can never run: the value is {wanted_text(subject)}"
+            if exact in cases.members:
+                continue
+            if not fits(exact, cases.type) and resolved(cases.type) != NEVER:
+                message = f"this can never run: the value is {wanted_text(cases.type)}"
                 check.report("warning", "Q0351", message, part.start, part.end)
 
 

@@ -13,7 +13,7 @@ from compiler.check_patterns import bind_pattern
 from compiler.check_values import item_wanted, widened_unless
 from compiler.checking import STATEMENTS, Checking, Wanted, checks, either_fails
 from compiler.names import Symbol
-from compiler.relations import bounded, fits, join, kinds_of, members_of, widened
+from compiler.relations import MISTAKE, bounded, fits, join, kinds_of, members_of, widened
 from compiler.types import (
     ANY,
     ERROR,
@@ -96,7 +96,7 @@ def let(check: Checking, node: syntax.Let) -> Walk:
             first = widened(type)
             if written is None:
                 first = _opened(first, symbol.indexed)
-            if first == ERROR:
+            if first in (ERROR, MISTAKE):
                 first = ANY
             check.values.setdefault(symbol, []).append(("", node.value))
             check.declare(symbol, type if written is not None else first, written, check.failure_of(node.value))
@@ -220,10 +220,13 @@ def for_expression(check: Checking, node: syntax.ForExpression, wanted: Wanted |
         when_true, _ = yield check.condition(node.condition)
         check.flow.apply(when_true)
     item = item_wanted(wanted)
-    body: Type = yield check.expression(node.body, item)
+    must_be = (
+        Wanted(item, f"an item of {wanted.what}", wanted.code) if wanted is not None and item is not None else None
+    )
+    body: Type = yield check.expression(node.body, must_be)
     check.flow.rollback(mark)
     _leave_loop(check, before)
-    return check.typed(node, bounded(ListType(widened_unless(item, body))), False, None if item else wanted)
+    return check.typed(node, bounded(ListType(widened_unless(item, body))), False, wanted if item is None else None)
 
 
 def _loop_head(check: Checking, node: syntax.For | syntax.ForExpression) -> Walk:

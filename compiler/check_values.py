@@ -7,7 +7,7 @@ from compiler.checking import Checking, Wanted, checks
 from compiler.names import Symbol
 from compiler.narrowing import path_of
 from compiler.prelude import BUILTINS
-from compiler.relations import bounded, fits, join, kinds_of, members_of, widened, without_null
+from compiler.relations import MISTAKE, bounded, fits, join, kinds_of, members_of, settled, widened, without_null
 from compiler.spelling import list_of, nearest
 from compiler.types import (
     ANY,
@@ -81,7 +81,7 @@ def of_symbol(
 ) -> Type | Walk:
     """The value that a name, or `lib.name`, stands for."""
     if symbol is None:
-        return check.typed(node, ANY, True)
+        return check.typed(node, MISTAKE, True)
     match symbol.kind:
         case "local" | "parameter" | "global" if not isinstance(symbol.node, syntax.Function):
             return check.typed(node, check.variable_type(symbol), check.variable_fails(symbol), wanted)
@@ -127,28 +127,29 @@ def list_literal(check: Checking, node: syntax.ListLiteral, wanted: Wanted | Non
     item = item_wanted(wanted)
     types: list[Type] = []
     reported = len(check.findings)
-    for part in node.items:
+    for number, part in enumerate(node.items):
         if isinstance(part, syntax.Spread):
             types.append(spread_items(check, part, (yield check.expression(part.value))))
         else:
-            types.append((yield check.expression(part, item)))
+            must_be = wanted.part(f"[{number}]", item) if wanted is not None and item is not None else None
+            types.append(settled((yield check.expression(part, must_be))))
     found = bounded(ListType(widened_unless(item, join(*types))))
     return check.typed(node, found, False, wanted if len(check.findings) == reported else None)
 
 
-def widened_unless(wanted: Wanted | None, type: Type) -> Type:
+def widened_unless(wanted: object, type: Type) -> Type:
     """A type as a variable keeps it; as it is where something exact is wanted."""
     return widened(type) if wanted is None else type
 
 
-def item_wanted(wanted: Wanted | None) -> Wanted | None:
-    """What the items of a list literal must be, None where that is open or no list is wanted."""
+def item_wanted(wanted: Wanted | None) -> Type | None:
+    """What the items of a list must be, None where that is open or no list is wanted."""
     if wanted is None:
         return None
     lists = [inner for inner in map(resolved, members_of(wanted.type)) if isinstance(inner, ListType)]
     if len(lists) != 1 or lists[0].item == ANY:
         return None
-    return Wanted(lists[0].item, "an item of the list", wanted.code)
+    return lists[0].item
 
 
 def spread_items(check: Checking, part: syntax.Spread, type: Type) -> Type:
@@ -157,13 +158,14 @@ def spread_items(check: Checking, part: syntax.Spread, type: Type) -> Type:
         return ANY
     if "list" not in kinds and resolved(type) != NEVER:
         check.error("Q0322", f"`...` in a list needs a list, got {got_text(type)}", part.value)
-        return ANY
+        return MISTAKE
     return join(*(inner.item for inner in map(resolved, members_of(type)) if isinstance(inner, ListType)))
 
 
 @checks(syntax.RecordLiteral)
 def record_literal(check: Checking, node: syntax.RecordLiteral, wanted: Wanted | None) -> Walk:
-    shape = _shape_wanted(node, wanted)
+    shapes = _shapes_wanted(node, wanted)
+    shape = shapes[0] if len(shapes) == 1 else None
     found: dict[str, FieldType] = {}
     is_open = not node.fields and not isinstance(shape, RecordType)
     reported = len(check.findings)
@@ -171,8 +173,8 @@ def record_literal(check: Checking, node: syntax.RecordLiteral, wanted: Wanted |
         if isinstance(part, syntax.Spread):
             is_open |= _spread_fields(check, part, (yield check.expression(part.value)), found)
             continue
-        field_wanted = _field_wanted(shape, part.name, wanted)
-        type = yield check.expression(part.value, field_wanted)
+        field_wanted = _field_wanted(shapes, part.name, wanted)
+        type = settled((yield check.expression(part.value, field_wanted)))
         found[part.name] = FieldType(part.name, widened_unless(field_wanted, type))
     type = bounded(RecordType(tuple(found.values()), is_open))
     if wanted is not None and isinstance(shape, RecordType) and len(check.findings) == reported:
@@ -181,38 +183,38 @@ def record_literal(check: Checking, node: syntax.RecordLiteral, wanted: Wanted |
     return check.typed(node, type, False, wanted if len(check.findings) == reported else None)
 
 
-def _field_wanted(shape: Type | None, name: str, wanted: Wanted | None) -> Wanted | None:
-    if wanted is None:
-        return None
-    match shape:
-        case RecordType():
+def _field_wanted(shapes: list[RecordType | MapType], name: str, wanted: Wanted | None) -> Wanted | None:
+    """What a field of a record literal must be, where it is to be of one of these shapes."""
+    types: list[Type] = []
+    for shape in shapes:
+        if isinstance(shape, MapType):
+            types.append(shape.value)
+        else:
             known = shape.get(name)
-            return Wanted(known.type, f"`{name}`", wanted.code) if known is not None else None
-        case MapType(value) if value != ANY:
-            return Wanted(value, f"`{name}`", wanted.code)
-    return None
+            if known is not None:
+                types.append(known.type)
+    type = join(*types)
+    return wanted.part(f".{name}", type) if types and type != ANY and wanted is not None else None
 
 
-def _shape_wanted(node: syntax.RecordLiteral, wanted: Wanted | None) -> Type | None:
-    """The record or map type that a record literal is to be: of several, the one that its literals tell."""
+def _shapes_wanted(node: syntax.RecordLiteral, wanted: Wanted | None) -> list[RecordType | MapType]:
+    """The record and map types that a record literal may have to be: those that its literals leave the choice of."""
     if wanted is None:
-        return None
-    shapes: list[Type] = [
-        inner for inner in map(resolved, members_of(wanted.type)) if isinstance(inner, RecordType | MapType)
-    ]
-    if len(shapes) > 1:
-        shapes = [shape for shape in shapes if isinstance(shape, RecordType) and _may_be(node, shape)]
-    return shapes[0] if len(shapes) == 1 else None
+        return []
+    shapes = [inner for inner in map(resolved, members_of(wanted.type)) if isinstance(inner, RecordType | MapType)]
+    if len(shapes) < 2:
+        return shapes
+    return [shape for shape in shapes if isinstance(shape, MapType) or _may_be(node, shape)] or shapes
 
 
 def _may_be(node: syntax.RecordLiteral, shape: RecordType) -> bool:
-    """Do the literals of the record leave it the choice to be of this shape?"""
+    """Do the literals of the record that tell its kind leave it the choice to be of this shape?"""
     for part in node.fields:
         if isinstance(part, syntax.RecordField) and isinstance(part.value, syntax.Literal):
             known = shape.get(part.name)
             value = part.value.value
             exact = NULL if value is None else LiteralType(value)
-            if known is not None and not fits(exact, known.type):
+            if known is not None and _has_literals(known.type) and not fits(exact, known.type):
                 return False
     return True
 
@@ -227,7 +229,8 @@ def _report_fields(
 ) -> None:
     """Reports the fields that a record literal lacks or has too many; one report, at the first."""
     known = [f.name for f in shape.fields]
-    type_name = named(without_null(wanted)) if not isinstance(resolved(wanted), UnionType) else wanted_text(wanted)
+    kept = without_null(wanted)
+    type_name = wanted_text(kept) if isinstance(resolved(kept), UnionType) else named(kept)
     if type_name == "the record":
         type_name = "the record type"
     if not shape.open:
@@ -315,13 +318,13 @@ def field_type(check: Checking, node: syntax.Field, base: Type) -> Type:
     if has_null and len(members) == 1:
         if not node.optional:
             check.error("Q0333", f"cannot read `{node.name}` of null", node)
-            return ANY
+            return MISTAKE
         return NULL
     if not types:
         if resolved(base) == NEVER:
             return NEVER
         _no_field(check, node, lacking)
-        return ANY
+        return MISTAKE
     if lacking:
         types.append(NULL if any(isinstance(resolved(m), RecordType) for m in lacking) else NEVER)
     if has_null:
@@ -342,7 +345,7 @@ def _field_of_member(inner: Type, name: str) -> Type | None:
             return known.type if known.required else join(known.type, NULL)
         case MapType(value):
             return join(value, NULL)
-    return ANY if inner in (ANY, ERROR) else None
+    return ANY if inner in (ANY, ERROR, MISTAKE) else None
 
 
 def _has_known_fields(member: Type) -> bool:
@@ -409,7 +412,7 @@ def element_type(check: Checking, node: syntax.Index, base: Type, key: Type) -> 
     usable = kinds & {"list", "str", "record"}
     if not usable:
         check.error("Q0335", f"only a list, a text or a record has elements, got {got_text(base)}", node.value)
-        return ANY
+        return MISTAKE
     keys = kinds_of(key)
     places = usable & {"list", "str"}
     if keys is not None and not (places and "int" in keys) and not ("record" in usable and "str" in keys):
@@ -418,7 +421,7 @@ def element_type(check: Checking, node: syntax.Index, base: Type, key: Type) -> 
         else:
             message = f"an index must be int, got {got_text(key)}"
         check.error("Q0336", message, node.index)
-        return ANY
+        return MISTAKE
     types: list[Type] = []
     for inner in map(resolved, members_of(base)):
         match inner:
@@ -453,7 +456,7 @@ def slice_of(check: Checking, node: syntax.Slice, wanted: Wanted | None) -> Walk
     kinds = kinds_of(base)
     if kinds is not None and not kinds & {"list", "str"} and resolved(base) != NEVER:
         check.error("Q0335", f"only a list or a text has slices, got {got_text(base)}", node.value)
-        return check.typed(node, ANY)
+        return check.typed(node, MISTAKE)
     if kinds is None:
         return check.typed(node, ANY)
     types = [m for m in members_of(base) if isinstance(resolved(m), ListType)]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from compiler import syntax
 from compiler.check_functions import declare_signature, declared_function
+from compiler.check_routes import check_routes
 from compiler.check_sql import report_pasted
 from compiler.checking import STATEMENTS, Assumptions, Checking, FunctionState
 from compiler.diagnostics import Diagnostics
 from compiler.names import Program, Unit
-from compiler.relations import join
+from compiler.relations import merged
 from compiler.types import ANY, NEVER, Type
 from compiler.walking import Walk, run
 from compiler.written_types import declare_types
@@ -47,6 +48,7 @@ def check(program: Program, diagnostics: Diagnostics) -> None:
     report_pasted(found)
     _settle_failures(found)
     diagnostics.extend(found.findings)
+    check_routes(program, diagnostics)
 
 
 def _register() -> None:
@@ -107,7 +109,7 @@ def _settled(found: Checking, assumptions: Assumptions, number: int) -> bool:
     settled = True
     for what, type in found.grown.items():
         leant = found.leant.get(what, NEVER)
-        grown = join(leant, type)
+        grown = merged(leant, type)
         if what in assumptions.unknown or grown == leant:
             continue
         settled = False

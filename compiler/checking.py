@@ -11,6 +11,7 @@ first value's type, and nothing at all); `compiler.checker` repeats it until all
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,14 +20,15 @@ from compiler import syntax
 from compiler.diagnostics import Diagnostic, Diagnostics
 from compiler.names import Program, Symbol, Unit
 from compiler.narrowing import NO_ERROR, NO_FACTS, BothFacts, Flow, facts_of
-from compiler.relations import fits, join
-from compiler.types import ANY, BOOL, NEVER, FunctionType, Type, resolved
+from compiler.relations import fits, merged, settled, surely_fits
+from compiler.types import ANY, BOOL, NEVER, FunctionType, RecordType, Type, UnionType, resolved
 from compiler.walking import Walk
 from compiler.wording import got_text, wanted_text
 from compiler.written_types import written_type
 
 # Whether a value may be an error: surely not, perhaps, or only if one of these functions or variables may give one.
 Failure = bool | frozenset[object]
+_PATH = re.compile(r"`([^`]*)`( of .*)?")
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,6 +38,13 @@ class Wanted:
     type: Type
     what: str
     code: str
+
+    def part(self, step: str, type: Type) -> Wanted:
+        """What a field (`step` ".id") or an item ("[2]") must be: `` `notes[2].id` `` or `` `id` of argument 1 … ``."""
+        path = _PATH.fullmatch(self.what)
+        if path is None:
+            return Wanted(type, f"`{step.removeprefix('.')}` of {self.what}", self.code)
+        return Wanted(type, f"`{path[1]}{step}`{path[2] or ''}", self.code)
 
 
 @dataclass(slots=True, eq=False)
@@ -93,7 +102,7 @@ class Assumptions:
         if self.all_unknown or what in self.unknown:
             return ANY
         known = self.types.get(what)
-        return first if known is None else join(first, known)
+        return first if known is None else merged(first, known)
 
 
 class Checking:
@@ -148,7 +157,7 @@ class Checking:
 
     def typed(self, node: syntax.Expression, type: Type, fails: Failure = False, wanted: Wanted | None = None) -> Type:
         """Puts a type on an expression, and reports it where it can't fit what is wanted."""
-        node.type = type
+        node.type = settled(type)
         if isinstance(fails, bool):
             node.fails = fails
         else:
@@ -219,9 +228,6 @@ class Checking:
 
     def know_value(self, symbol: Symbol, value: Type) -> None:
         """After a variable was given a value: what is known of it is more than its type, where that is a union."""
-        from compiler.relations import surely_fits
-        from compiler.types import UnionType
-
         declared = symbol.type
         if declared is not None and isinstance(resolved(declared), UnionType) and value != declared:
             self.flow.set(symbol, (), value if surely_fits(value, declared) else None)
@@ -234,7 +240,7 @@ class Checking:
     def grow(self, what: object, type: Type) -> None:
         """Notes that what the pass leans on must take this type, too."""
         before = self.grown.get(what)
-        self.grown[what] = type if before is None else join(before, type)
+        self.grown[what] = type if before is None else merged(before, type)
 
     # --- types ---
 
@@ -263,10 +269,10 @@ class Checking:
 
 
 def why_not(type: Type, wanted: Type) -> str:
-    """A hint for a record that doesn't fit a record type: which field is to blame."""
-    from compiler.types import RecordType
-
+    """A hint for what doesn't fit a declared type: what that is, or which field of a record is to blame."""
     mine, theirs = resolved(type), resolved(wanted)
+    if isinstance(theirs, UnionType) and theirs is not wanted:
+        return f"{wanted_text(wanted)} is {wanted_text(theirs)}"
     if not isinstance(mine, RecordType) or not isinstance(theirs, RecordType):
         return ""
     for field_type in theirs.fields:

@@ -9,40 +9,54 @@ from compiler.diagnostics import Diagnostics
 from compiler.source import Loader, Source
 from qasm.module import Module
 
+if TYPE_CHECKING:
+    from compiler.effects import Effects
+    from compiler.tools import ToolSet
 
-def compile_program(main: Source, load: Loader, name: str, diagnostics: Diagnostics) -> Module | None:
+Analysed = Callable[["Effects", "ToolSet"], None]
+
+
+def compile_program(
+    main: Source, load: Loader, name: str, diagnostics: Diagnostics, analysed: Analysed | None = None
+) -> Module | None:
     """The Module of a program; None where it has errors, which are in `diagnostics` then, beside warnings.
 
     `load` gives the files that it uses, by their path from the main file's folder. `name` is the main file's stem.
-    Raises nothing, whatever the text holds.
+    `analysed` is given what is known of a program without errors before it is lowered.
+    Raises nothing, whatever the text holds: should a pass fail, that is an error of its own, unless the program has
+    errors anyway.
     """
-    from compiler.names import resolve
-
     try:
-        program = resolve(main, load, diagnostics)
-        from compiler.checker import check
-
-        check(program, diagnostics)
-        from compiler.effects import analyse
-
-        effects = analyse(program, diagnostics)
-        from compiler.tools import make_tools
-
-        tool_set = make_tools(program, effects, diagnostics)
-        from compiler.unsupported import unsupported
-
-        unsupported(program, diagnostics)
-        if diagnostics.has_errors:
-            return None
-        from compiler.lower import lower
-
-        return lower(program, tool_set, name)
+        return run_passes(main, load, name, diagnostics, analysed)
     except RecursionError:
-        diagnostics.error(
-            "Q0990",
-            "this program nests deeper than the compiler can follow: take parts of it out into functions",
-            main,
-            0,
-            0,
-        )
+        message = "this program nests deeper than the compiler can follow: make functions of its inner parts"
+        diagnostics.error("Q0990", message, main, 0, 0)
+    except Exception:
+        if not diagnostics.has_errors:
+            message = "the compiler can't compile this program: that is a mistake in Quillo, please report it"
+            diagnostics.error("Q0991", message, main, 0, 0)
+    return None
+
+
+def run_passes(
+    main: Source, load: Loader, name: str, diagnostics: Diagnostics, analysed: Analysed | None = None
+) -> Module | None:
+    """As `compile_program`, but lets the failure of a pass through."""
+    from compiler.checker import check
+    from compiler.effects import analyse
+    from compiler.names import resolve
+    from compiler.tools import make_tools
+    from compiler.unsupported import unsupported
+
+    program = resolve(main, load, diagnostics)
+    check(program, diagnostics)
+    effects = analyse(program, diagnostics)
+    tool_set = make_tools(program, effects, diagnostics)
+    unsupported(program, diagnostics)
+    if diagnostics.has_errors:
         return None
+    if analysed is not None:
+        analysed(effects, tool_set)
+    from compiler.lower import lower
+
+    return lower(program, tool_set, name)

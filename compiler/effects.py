@@ -7,7 +7,7 @@ to what calls it, each with the place where it comes in, so that `Effects.why` c
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from compiler import syntax
@@ -15,7 +15,7 @@ from compiler.call_graph import CALL, OWN, SHELTERED, VALUE, Body, CallGraph, Li
 from compiler.diagnostics import Diagnostics
 from compiler.names import Program
 from compiler.source import Source
-from compiler.sql_reading import first_word, why_not_reading, writes
+from compiler.sql_reading import may_change, why_not_reading
 
 EFFECTS = ("db", "fs", "http", "net")  # in the order in which messages name them
 
@@ -37,6 +37,14 @@ class Step(NamedTuple):
     text: str
     source: Source
     start: int
+
+
+class Finding(NamedTuple):
+    """A fact that a body brings in by itself, at `node`."""
+
+    fact: str
+    node: syntax.Node
+    text: str
 
 
 class _Fact(NamedTuple):
@@ -144,27 +152,28 @@ class Effects:
 
     def _own_facts(self, body: Body) -> dict[str, _Fact]:
         facts: dict[str, _Fact] = {}
-
-        def note(fact: str, node: syntax.Node, text: str) -> None:
+        for fact, node, text in self.findings(body):
             facts.setdefault(fact, _Fact(node, text, None))
+        return facts
 
+    def findings(self, body: Body) -> Iterator[Finding]:
+        """All that a body does by itself."""
         for use in body.uses:
             name = use.builtin.name
             if use.builtin.effect:
-                note(use.builtin.effect, use.node, f"`{name}` uses {use.builtin.effect}")
+                yield Finding(use.builtin.effect, use.node, f"`{name}` uses {use.builtin.effect}")
             if name in STATEMENTS:
                 reason = self._against_statement(use)
                 if reason:
-                    note(STATEMENT, use.node, reason)
+                    yield Finding(STATEMENT, use.node, reason)
             elif use.builtin.change or name == "db.open":
-                note(CHANGE, use.node, f"`{name}` changes something")
+                yield Finding(CHANGE, use.node, f"`{name}` changes something")
             if name in QUESTIONS and not use.handed:
-                note(ASKS, use.node, f"`{name}` asks")
+                yield Finding(ASKS, use.node, f"`{name}` asks")
         for symbol, node in body.writes:
-            note(CHANGE, node, f"the variable `{symbol.name}` is changed")
+            yield Finding(CHANGE, node, f"the variable `{symbol.name}` is changed")
         for node in body.unseen:
-            note(UNSEEN, node, "what is called here is not in sight")
-        return facts
+            yield Finding(UNSEEN, node, "what is called here is not in sight")
 
     def _against_statement(self, use: Use) -> str:
         texts = statements_of(self.graph, use)
@@ -190,7 +199,7 @@ class Effects:
             for caller, link in callers.get(body.function, ()):
                 if fact in self._facts[caller] or (fact == ASKS and link.kind == SHELTERED):
                     continue
-                text = _WAYS[link.kind].format(body.title)
+                text = way_text(link, body)
                 self._facts[caller][fact] = _Fact(link.node, text, body.function)
                 pending.append((caller, fact))
 
@@ -216,6 +225,11 @@ _WAYS = {
 }
 
 
+def way_text(link: Link, target: Body) -> str:
+    """How a body comes to another: "it calls `f`"."""
+    return _WAYS[link.kind].format(target.title)
+
+
 def statements_of(graph: CallGraph, use: Use) -> list[str] | None:
     """The texts of the statement that a call of `db.query`, `db.one` or `db.exec` may run; None: not all in sight."""
     if use.call is None:
@@ -227,15 +241,15 @@ def statements_of(graph: CallGraph, use: Use) -> list[str] | None:
 def is_change(graph: CallGraph, use: Use) -> bool:
     """Whether a call surely changes something that a question may not follow (mcp.md section 3).
 
-    A statement of `db.query` or `db.one` that is not written in the program is left to the run; `db.exec` is there to
-    write, and counts unless its statement is surely a `select`.
+    A statement that is written in the program counts where it is not known to read. One that is not is left to the run,
+    but for `db.exec`, which is there to write.
     """
     if use.builtin.name not in STATEMENTS:
         return bool(use.builtin.change)
     texts = statements_of(graph, use)
-    if use.builtin.name == "db.exec":
-        return texts is None or not all(first_word(text) == "select" for text in texts)
-    return texts is not None and any(writes(text) for text in texts)
+    if texts is None:
+        return use.builtin.name == "db.exec"
+    return any(may_change(text) for text in texts)
 
 
 def analyse(program: Program, diagnostics: Diagnostics) -> Effects:

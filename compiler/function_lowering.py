@@ -312,6 +312,13 @@ def as_float(node: syntax.Expression, wanted: Type | None) -> float | None:
     return None
 
 
+def parameter_type(parameter: syntax.Parameter) -> Type | None:
+    """The type that is written for a parameter, None without one."""
+    if parameter.type is None or parameter.symbol is None:
+        return None
+    return parameter.symbol.type
+
+
 def is_scalar(type: Type | None) -> bool:
     """Is a value of this type surely no list and no record?"""
     if type is None:

@@ -70,8 +70,7 @@ class Lexer(Comments):
 
     def __init__(self, source: Source, report: Report, trust_indentation: bool = False) -> None:
         super().__init__(source, report, trust_indentation)
-        at = self._read_notes()
-        self._start(at, "NL")
+        self._start(0, "file")
 
     # --- starting and restarting --------------------------------------------------------------------------------
 
@@ -98,6 +97,9 @@ class Lexer(Comments):
         self._start(at, after)
 
     def _all(self) -> Iterator[Token]:
+        if self.previous == "file":
+            self.at = self._read_notes()
+            self.previous = "NL"
         if self.previous == "line end":
             self.at, _ = self._trivia(self.at, True)
             self.previous = "NL"
@@ -307,7 +309,7 @@ class Lexer(Comments):
         if at >= len(text):
             return True
         character = text[at]
-        if character == "}":
+        if character in "};":
             return True
         if character == ".":
             return text[at + 1 : at + 2] != "."
@@ -454,6 +456,8 @@ class Lexer(Comments):
             if top.kind == "match":
                 top.in_pattern = True
             self.at, crossed = self._trivia(self.at, False)
+            while self.at < len(self.text) and self.text[self.at] == ";":
+                self.at, crossed = self._trivia(self.at + 1, crossed)
             if crossed and self.trusting:
                 yield from self._close_by_place(self.at)
             at_end = self.at >= len(self.text) or self.text[self.at] == "}"

@@ -37,6 +37,7 @@ class Balance:
         self.unary = False  # the last `-` or `!` was a prefix
         self.after_prefix = -1  # where the last prefix operator ended
         self.unbalanced = False  # a brace is missing, or is too much
+        self.open_comment = False  # a comment takes all up to the file's end
         self.never_closed = -1  # where an element or a template begins that is open at the file's end
         self.long_templates: list[tuple[int, int]] = []  # those that run over lines, as (start, end)
 
@@ -62,6 +63,13 @@ class Balance:
         if index == 0:
             if character == "}":
                 self.unbalanced = True
+            elif self._stands_for_another(start):
+                bracket = stack[-1]
+                closer = CLOSER_OF_KIND[bracket.kind]
+                opener = OPENER_TEXT[closer]
+                self.report("Q0008", f"`{opener}` is closed by `{closer}`, not by `{character}`", start, start + 1, "")
+                yield self._put_in(start)
+                return
             self.report("Q0008", f"this `{character}` closes nothing", start, start + 1, "")
             return
         line = self.source.line(start)
@@ -77,6 +85,12 @@ class Balance:
         self.depth -= bracket.depth + bracket.nested
         self.previous = CLOSER_TYPES[character]
         yield Token(self.previous, bracket, start, start + 1)
+
+    def _stands_for_another(self, start: int) -> bool:
+        """Is the closing bracket at `start` a slip for that of the innermost `(` or `[`, which its line lacks?"""
+        closer = CLOSER_OF_KIND.get(self.stack[-1].kind, "}")
+        end = self.text.find("\n", start)
+        return closer != "}" and self.text.find(closer, start, len(self.text) if end < 0 else end) < 0
 
     def _put_in(self, at: int) -> Token:
         """Closes the innermost bracket, element or template, as if its end stood at `at`."""
@@ -97,12 +111,14 @@ class Balance:
         stack = self.stack
         at = len(self.text)
         outermost = next((b for b in stack if b.kind in ("element", "template", "tag")), None)
-        if outermost is not None and not self.skipping:
+        if self.open_comment:
+            pass  # that is why nothing else is closed
+        elif outermost is not None and not self.skipping:
             self.never_closed = outermost.start
             self._report_never_closed(outermost)
         while len(stack) > 1:
             bracket = stack[-1]
-            if outermost is None:
+            if outermost is None and not self.open_comment:
                 if bracket.kind in _BRACE_KINDS:
                     self.unbalanced = True
                 if not bracket.invented:

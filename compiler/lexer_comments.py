@@ -71,6 +71,7 @@ class Comments(Balance):
             depth += 1 if edge[0] == "/*" else -1
             if depth == 0:
                 return edge.end()
+        self.open_comment = True
         self.report("Q0005", "this comment is never closed: `*/` is missing", start, start + 2, "")
         return len(self.text)
 

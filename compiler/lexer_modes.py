@@ -315,6 +315,7 @@ def _flush(lexer: Lexer, pieces: list[str], start: int, end: int, tag_after: boo
 def _comment_end(lexer: Lexer, start: int) -> int:
     end = lexer.text.find("-->", start + 4)
     if end < 0:
+        lexer.open_comment = True
         lexer.report("Q0005", "this comment is never closed: `-->` is missing", start, start + 4, "")
         end = len(lexer.text)
     else:

@@ -135,10 +135,8 @@ def _begins_statement(word: str, previous: str, top: Bracket) -> bool:
 
 
 def _keyword(word: str, text: str, end: int, previous: str, top: Bracket) -> str:
-    if top.kind not in LINE_KINDS and word not in ("true", "false", "null") and _KEY_FOLLOWS.match(text, end):
+    if top.kind not in LINE_KINDS and _KEY_FOLLOWS.match(text, end):
         return "NAME"  # a field or an argument may have any name
-    if top.kind not in LINE_KINDS and word in ("true", "false", "null") and previous in ("RECORD", "CALL", "COMMA"):
-        return "NAME" if _KEY_FOLLOWS.match(text, end) else word.upper()
     if word == "let":
         top.declaring = True
     elif word == "fn":

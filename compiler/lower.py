@@ -9,6 +9,7 @@ program gives the same Module, byte for byte.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from compiler import (
     lower_assignments,
     lower_calls,
     lower_expressions,
+    lower_inline,
     lower_markup,
     lower_patterns,
     lower_statements,
@@ -35,6 +37,10 @@ for _part in (lower_expressions, lower_calls, lower_statements, lower_assignment
     _part.register()
 
 
+# A program in which these words don't stand asks nothing.
+_ASKS = re.compile(r"\b(?:" + "|".join(lower_inline.QUESTIONS) + r")\b")
+
+
 def lower(program: Program, tool_set: ToolSet, name: str) -> Module:
     """The Module of a program without errors. `name` is the main file's stem."""
     return _ModuleLowering(program, tool_set, name).lower()
@@ -46,6 +52,7 @@ class _ModuleLowering:
         self.tool_set = tool_set
         self.module = Module(name)
         self.tables = ModuleTables()
+        self.tables.may_ask = any(_ASKS.search(unit.source.text) for unit in program.units)
         self.files: dict[Source, int] = {}
         self.tops: dict[int, Unit] = {}  # the files' top levels, by function number
 

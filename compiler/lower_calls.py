@@ -19,8 +19,10 @@ from compiler.function_lowering import (
     Opening,
     as_float,
     is_simple,
+    parameter_type,
 )
 from compiler.lower_expressions import close_attempt, open_attempt
+from compiler.lower_inline import inlined
 from compiler.prelude_functions import prelude_function
 from compiler.types import Type
 
@@ -70,7 +72,8 @@ def _opening(lowering: FunctionLowering, node: syntax.Call) -> Opening | None:
     if not isinstance(target, Builtin):
         return Opening(first, lambda lowering: _finish_direct_call(lowering, node, target, 1))
     if target.kind == "quillo":
-        return Opening(first, lambda lowering: _finish_prelude_call(lowering, node, target, 1))
+        in_place = inlined(lowering, node, target)
+        return Opening(first, in_place or (lambda lowering: _finish_prelude_call(lowering, node, target, 1)))
     if target.name == "is_err":
         open_attempt(lowering, first)
         return Opening(first, lambda lowering: _finish_is_err(lowering, node, first))
@@ -192,13 +195,6 @@ def _look(lowering: FunctionLowering, argument: syntax.Expression, type: Type | 
         lowering.check(type, name)
     elif argument.fails:
         lowering.code.emit("USE")
-
-
-def parameter_type(parameter: syntax.Parameter) -> Type | None:
-    """The type that is written for a parameter, None without one."""
-    if parameter.type is None or parameter.symbol is None:
-        return None
-    return parameter.symbol.type
 
 
 def _in_temporaries(

@@ -7,8 +7,7 @@ it is (`&nbsp;` too); values are escaped as the program runs.
 from __future__ import annotations
 
 from compiler import syntax, types
-from compiler.function_lowering import EXPRESSIONS, FunctionLowering
-from compiler.lower_calls import parameter_type
+from compiler.function_lowering import EXPRESSIONS, FunctionLowering, parameter_type
 from compiler.relations import surely_fits
 from compiler.types import Type
 
@@ -143,13 +142,15 @@ def _component(lowering: FunctionLowering, node: syntax.Element) -> None:
         if wanted is None or (name not in given and parameter.default is not None):
             continue
         if not surely_fits(_type_of(values.get(name)), wanted):
-            lowering.check(wanted, f"`{name}` of `<{node.name}>`")
+            lowering.check(wanted, f"`{name}` of `{node.name}`")
     lowering.release(*given.values())
     pieces = _Pieces(lowering)
     _add_children(pieces, node)
     pieces.finish()
     lowering.at(node.start)
     code.emit("CALL", entry.number, items=len(function.parameters) + 1)
+    if function.body.fails:
+        code.emit("USE")
 
 
 def _type_of(value: object) -> Type:

@@ -75,7 +75,7 @@ def _wanted(lowering: FunctionLowering, pattern: syntax.Pattern) -> str:
         count = len(pattern.items)
         things = "item" if count == 1 else "items"
         least = "at least " if pattern.rest is not None else ""
-        return f"`{text}` takes a list of {least}{count} {things}, and this value is none"
+        return f"`{text}` takes a list of {least}{count} {things}: this value is no such list"
     return f"the value does not fit the pattern `{text}`"
 
 

@@ -53,7 +53,7 @@ class ModuleTables:
         self.builtins: list[str] = []
         self.globals: list[str] = []
         self.functions: list[FunctionEntry] = []
-        self.prelude_used = False
+        self.may_ask = True  # set by the driver: may the program ask the person a question?
         self._constant_numbers: dict[Any, int] = {}
         self._type_numbers: dict[Type, int] = {}
         self._builtin_numbers: dict[str, int] = {}

@@ -94,11 +94,16 @@ class Reading:
     # --- the automaton ------------------------------------------------------------------------------------------
 
     def run(self) -> list[Node]:
-        """Reads the source to its end; gives its statements."""
-        rows, defaults, goto = ROWS, DEFAULTS, GOTO
-        left_sides, lengths, actions = LEFT_SIDES, LENGTHS, [None, *ACTIONS]
-        states, values, places = self.states, self.values, self.places
-        build = self.build
+        """Reads the source to its end; gives its statements.
+
+        Reductions are put off until the token that they were made for is read. Where it turns out not to fit, they are
+        undone, so that an error is found with all that stands before it still as it was.
+        """
+        rows, defaults, goto, lengths, left_sides = ROWS, DEFAULTS, GOTO, LENGTHS, LEFT_SIDES
+        actions = [None, *ACTIONS]
+        states, values, places, build = self.states, self.values, self.places, self.build
+        waiting: list[int] = []  # the rules of the reductions that are put off
+        popped: list[list[int]] = []  # the states that each of them took off the stack
         next_token = self.lexer.next_token
         token = next_token()
         last = None
@@ -106,40 +111,51 @@ class Reading:
         while True:
             move = defaults[state] or rows[state].get(token.type)
             if move is None:
+                while waiting:
+                    waiting.pop()
+                    states.pop()
+                    states.extend(popped.pop())
                 self.last = last
                 token = parser_recovery.recover(self, token)
                 last = self.last
                 next_token = self.lexer.next_token
                 state = states[-1]
-            elif move > 0:
+            elif move < 0:
+                rule = -move
+                length = lengths[rule]
+                waiting.append(rule)
+                if length == 1:
+                    popped.append([states.pop()])
+                elif length:
+                    popped.append(states[-length:])
+                    del states[-length:]
+                else:
+                    popped.append([])
+                left = left_sides[rule]
+                if left == START:  # behind END, so that nothing else is waiting
+                    return actions[rule](build, *values[-length:])  # type: ignore[misc]
+                state = goto[states[-1]][left]
+                states.append(state)
+            else:
+                if waiting:
+                    popped.clear()
+                    for rule in waiting:
+                        length = lengths[rule]
+                        action = actions[rule]
+                        if length == 1:
+                            if action is not None:
+                                values[-1] = action(build, values[-1])
+                        elif length:
+                            value = action(build, *values[-length:])  # type: ignore[misc]
+                            del values[1 - length :], places[1 - length :]
+                            values[-1] = value
+                        else:
+                            values.append(action(build))  # type: ignore[misc]
+                            places.append(token.start)
+                    waiting.clear()
                 state = move
                 states.append(state)
                 values.append(token)
                 places.append(token.start)
                 last = token
                 token = next_token()
-            else:
-                length = lengths[-move]
-                action = actions[-move]
-                left = left_sides[-move]
-                if length == 1:
-                    if action is not None:
-                        values[-1] = action(build, values[-1])
-                    if left == START:
-                        return values[-1]
-                    states[-1] = state = goto[states[-2]][left]
-                elif length:
-                    assert action is not None
-                    value = action(build, *values[-length:])
-                    if left == START:
-                        return value
-                    length -= 1
-                    del states[-length:], values[-length:], places[-length:]
-                    values[-1] = value
-                    states[-1] = state = goto[states[-2]][left]
-                else:
-                    assert action is not None
-                    values.append(action(build))
-                    places.append(token.start)
-                    state = goto[state][left]
-                    states.append(state)

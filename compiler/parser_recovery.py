@@ -29,6 +29,8 @@ BODIES = types("BLOCK ARMS EVENT_OPEN")
 BRACKETS = types("CALL PARAMETERS LAMBDA LPAREN LIST INDEX RECORD")
 OPENERS = HOLES | BODIES | BRACKETS | types("TEMPLATE SQL TAG")
 
+CLOSERS = types("RPAREN RBRACKET RBRACE TEMPLATE_END EMPTY_END END_TAG")
+
 _GOES_ON = re.compile(r"\.(?!\.)|\?[.?]|\||&&")
 _BEGINS_STATEMENT = re.compile(
     r"[ \t]*(?:(?:let|fn|return|while|type|route|component|private|public|server|service|use|import|build|test|state)"
@@ -73,8 +75,14 @@ def _nearest(reading: Reading, below: int | None = None) -> int:
 
 def _brackets(reading: Reading, upto: int) -> list[Bracket]:
     """The brackets that are open at a place in the stacks, outermost first, as the lexer's stack has them."""
-    found = [value.value for value in reading.values[1 : upto + 1] if type(value) is Token and value.type in OPENERS]
-    return [reading.lexer.stack[0], *found]
+    found = [reading.lexer.stack[0]]
+    for value in reading.values[1 : upto + 1]:
+        if type(value) is Token:
+            if value.type in OPENERS:
+                found.append(value.value)
+            elif value.type in CLOSERS:
+                found.pop()
+    return found
 
 
 def _cut(reading: Reading, length: int) -> None:
@@ -93,12 +101,19 @@ def _read_error(reading: Reading, index: int, token: Token) -> None:
 
 
 def _innermost(reading: Reading, kinds: frozenset[str], upto: int | None = None) -> int:
-    """The place in the stacks of the innermost opening token of these types; 0 for the file itself."""
+    """The place in the stacks of the innermost opening token of these types that is open; 0 for the file itself."""
     index = len(reading.values) - 1 if upto is None else upto
+    closed = 0
     while index > 0:
         value = reading.values[index]
-        if type(value) is Token and value.type in kinds:
-            return index
+        if type(value) is Token:
+            if value.type in CLOSERS:
+                closed += 1
+            elif value.type in OPENERS:
+                if closed:
+                    closed -= 1
+                elif value.type in kinds:
+                    return index
         index -= 1
     return 0
 
@@ -178,7 +193,7 @@ def _say(reading: Reading, token: Token, begins: bool) -> None:
         start = reading.last.end
         end = start + 1
     meant = expectations.advice(reading.last, token, text, begins)
-    if _spelling(text, token) in KEYWORDS and accepts(reading.states, "NAME") and not accepts(reading.states, "FALSE"):
+    if _is_misused_keyword(reading, token):
         meant = f"`{_spelling(text, token)}` is a keyword: nothing can have it as its name"
     if token.type in ("ARROW", "COLON") and accepts(reading.states, "RARROW"):
         meant = "the type of a result is written `-> int` here"
@@ -193,6 +208,13 @@ def _say(reading: Reading, token: Token, begins: bool) -> None:
         reading.report("Q0101", f"expected {wanted}, found {what}", start, end)
     else:
         reading.report("Q0101", f"{what} does not fit here", start, end)
+
+
+def _is_misused_keyword(reading: Reading, token: Token) -> bool:
+    """Does a keyword stand where a new name has to?"""
+    if _spelling(reading.text, token) not in KEYWORDS or reading.last is None or reading.last.type in ("ARMS", "NL"):
+        return False
+    return accepts(reading.states, "NAME") and not accepts(reading.states, "LPAREN")
 
 
 def _spelling(text: str, token: Token) -> str:
@@ -235,7 +257,7 @@ def _unclosed(reading: Reading, token: Token, line_start: int) -> Token | None:
         kept -= 1
     index = _innermost(reading, OPENERS, kept - 1)
     opener = reading.values[index]
-    if index == 0 or opener.type not in BRACKETS:
+    if index == 0 or opener.type not in BRACKETS or text[line_start : token.end].lstrip()[:1] in (")", "]", "}"):
         return None
     if not accepts(reading.states[:kept], CLOSER_TYPES[CLOSER_OF_KIND[opener.value.kind]]):
         return None

@@ -43,7 +43,11 @@ MOST_STEPS = 20_000
 # So does one that goes deeper than this, through types that name each other in a long row.
 MOST_NESTED = 120
 
-_UNKNOWN = (ANY, ERROR)
+# The type of what was reported: it fits everywhere and adds nothing to what it is joined with, so that one mistake is
+# reported once and hides no other. It is never put on the tree.
+MISTAKE = Simple("mistake")
+
+_UNKNOWN = (ANY, ERROR, MISTAKE)
 
 
 class _Question:
@@ -173,9 +177,8 @@ def _records_related(value: RecordType, wanted: RecordType, question: _Question)
 
 
 def _functions_related(value: FunctionType, wanted: FunctionType, question: _Question) -> bool:
-    if question.surely:
-        # As the program runs, a value is only looked at for being a function.
-        return True
+    if value.parameters is None and wanted.parameters is not None and question.surely:
+        return False
     if value.parameters is not None and wanted.parameters is not None:
         given, most = len(wanted.parameters), len(value.parameters)
         if not most - value.optional <= given <= most:
@@ -266,7 +269,7 @@ def kinds_of(type: Type) -> frozenset[str] | None:
     for member in members_of(type):
         inner = base_of(resolved(member))
         match inner:
-            case Simple("any" | "error") | Variable():
+            case Simple("any" | "error" | "mistake") | Variable():
                 return None
             case Simple(name):
                 if name != "never":
@@ -296,6 +299,8 @@ def join(*types: Type) -> Type:
             if member != NEVER:
                 members[member] = None
     if len(members) > 1:
+        members.pop(MISTAKE, None)
+    if len(members) > 1:
         members.pop(ERROR, None)  # an error is told apart by more than its type
         _join_lists(members)
     if len(members) > MOST_MEMBERS:
@@ -315,6 +320,29 @@ def _join_lists(members: dict[Type, None]) -> None:
     found = [joined if member is lists[0] else member for member in members if member not in lists[1:]]
     members.clear()
     members.update(dict.fromkeys(found))
+
+
+def merged(a: Type, b: Type) -> Type:
+    """What a variable holds that held `a` and now holds `b`: of parts that are alike, one type is made."""
+    if a == b:
+        return a
+    match a, b:
+        case ListType(item), ListType(other):
+            return ListType(merged(item, other))
+        case MapType(value), MapType(other):
+            return MapType(merged(value, other))
+        case RecordType(fields, is_open), RecordType(others, also_open) if is_open == also_open:
+            if [(f.name, f.required) for f in fields] == [(f.name, f.required) for f in others]:
+                both = zip(fields, others, strict=True)
+                return RecordType(
+                    tuple(FieldType(f.name, merged(f.type, g.type), f.required) for f, g in both), is_open
+                )
+    return join(a, b)
+
+
+def settled(type: Type) -> Type:
+    """A type as the tree keeps it."""
+    return ANY if type == MISTAKE else type
 
 
 def bounded(type: Type) -> Type:

@@ -33,9 +33,7 @@ def path_parts(build: Builder, path: Token) -> list[PathPart]:
             name, _, type = piece[1:].partition(":")
             problem = _name_problem(name, names)
             if not problem and (type not in ("", "int", "str") or piece.endswith(":")):
-                problem = (
-                    f"`{piece}` ends in no type of a path's part: `:{name}` takes any text, `:{name}:int` whole numbers"
-                )
+                problem = f"`{piece}` is no part of a path: `:{name}` takes any text, `:{name}:int` whole numbers"
             if not problem:
                 part = PathPart(start, end, "parameter", name, type or "str")
         elif piece.startswith("*"):

@@ -58,6 +58,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
+        self.pending: list[Named] = []  # referred to, and not written yet: types may refer on and on
 
     def schema(self, type: Type) -> Schema:
         if isinstance(type, Named):
@@ -87,8 +88,8 @@ class _Writer:
         if not isinstance(target, RecordType) and not _reaches_itself(type):
             return self.schema(target)
         if type.qualified not in self.definitions:
-            self.definitions[type.qualified] = {}  # so that it refers to itself from inside
-            self.definitions[type.qualified] = self.schema(target)
+            self.definitions[type.qualified] = {}
+            self.pending.append(type)
         return {"$ref": f"#/$defs/{type.qualified}"}
 
     def record(self, type: RecordType) -> Schema:
@@ -116,6 +117,8 @@ class _Writer:
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
     def finished(self, schema: Schema) -> Schema:
+        for type in self.pending:
+            self.definitions[type.qualified] = self.schema(resolved(type))
         if self.definitions:
             schema["$defs"] = self.definitions
         return schema

@@ -1,8 +1,11 @@
-"""Reads SQL just far enough to say whether a statement only reads.
+"""Reads SQL just far enough to say whether a statement only reads: for the checker, and as a program runs.
+
+    why_not_reading   for the hint that a tool only reads (mcp.md, section 1): one `select`, and nothing else will do
+    may_change        for the rule that a tool asks before it changes anything (section 3): other statements read, too
 
 A small tokenizer by SQLite's own rules (https://www.sqlite.org/lang_expr.html and tokenize.c): texts, four ways of
-quoting a name, two kinds of comments, parameters. Everything doubtful counts as writing, so that `reads_only` is never
-wrong on the side that matters; the database itself refuses a write that slips through (a read-only transaction).
+quoting a name, two kinds of comments, parameters. Everything doubtful counts as writing, so that neither is ever wrong
+on the side that matters; the database itself refuses a write that slips through (a read-only transaction).
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ SIGN = "sign"  # one character of punctuation
 BROKEN = "broken"  # a text or a name that is never closed
 
 _TOKEN = re.compile(
-    r"""(?P<space>[ \t\n\f\r]++|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)
+    r"""(?P<space>[ \t\n\f\r\ufeff]++|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)
       | (?P<text>[xX]?'(?:[^']|'')*+'|(?:\d|\.\d)[\w.]*+)
       | (?P<double>"(?:[^"]|"")*+") | (?P<tick>`(?:[^`]|``)*+`) | (?P<square>\[[^\]]*+\])
       | (?P<parameter>\?\d*+|[:@\#][\w$]++|\$[\w$:]++)
@@ -58,8 +61,26 @@ _SHIPPED_NAMES = """
 """
 SHIPPED = frozenset(_SHIPPED_NAMES.split())
 
-_READING_WORDS = ("select", "values", "explain")
 _WRITING_WORDS = frozenset(("insert", "update", "delete", "replace"))
+_EXPLAINED = _WRITING_WORDS | {"select", "values", "with"}  # `explain` runs none of these
+
+# Pragmas that only tell something (https://www.sqlite.org/pragma.html): alone, and with an argument in brackets. A
+# value in brackets sets most others, as `=` does.
+_TELLING_NAMES = """
+    application_id auto_vacuum busy_timeout cache_size collation_list compile_options data_version database_list
+    defer_foreign_keys encoding foreign_key_check foreign_key_list foreign_keys freelist_count function_list index_info
+    index_list index_xinfo integrity_check journal_mode max_page_count mmap_size module_list page_count page_size
+    pragma_list quick_check recursive_triggers schema_version synchronous table_info table_list table_xinfo user_version
+"""
+_TELLING = frozenset(_TELLING_NAMES.split())
+_TELLING_OF_NAMES = """
+    foreign_key_check foreign_key_list index_info index_list index_xinfo integrity_check quick_check table_info
+    table_list table_xinfo
+"""
+_TELLING_OF = frozenset(_TELLING_OF_NAMES.split())
+
+
+_OPEN, _CLOSE, _END = (SIGN, "("), (SIGN, ")"), (SIGN, ";")
 
 
 def tokens(sql: str) -> Iterator[tuple[str, str]]:
@@ -81,8 +102,8 @@ def tokens(sql: str) -> Iterator[tuple[str, str]]:
 
 
 def first_word(sql: str) -> str:
-    """The first word after white space and comments, in lower case; "" where there is none."""
-    kind, text = next(tokens(sql), ("", ""))
+    """A statement's first word after white space, comments and semicolons, in lower case; "" where there is none."""
+    kind, text = next((token for token in tokens(sql) if token != _END), ("", ""))
     return text if kind == WORD else ""
 
 
@@ -98,7 +119,7 @@ def why_not_reading(sql: str) -> str:
         kind, text = token
         if kind == BROKEN:
             return f"has a {text} that is never closed"
-        if token == (SIGN, ";"):
+        if token == _END:
             ended = True
             continue
         if ended:
@@ -109,12 +130,10 @@ def why_not_reading(sql: str) -> str:
                 return "does not start with `select`"
         elif token == (WORD, "regexp"):
             return "uses `regexp`, which SQLite does not ship"
-        elif token == (SIGN, "("):
-            # SQLite reads `$a(…)` and `:a(…)` as one parameter, whatever stands in the brackets: nothing to vouch for.
-            if before[0] == PARAMETER and not before[1].startswith("?"):
+        elif token == _OPEN:
+            if _hides_text(before):
                 return f"has `(` right after the parameter `{before[1]}`"
-            is_name = before[0] == NAME or (before[0] == WORD and before[1] not in _NO_CALLS)
-            if is_name and before[1] not in SHIPPED:
+            if _is_called(before) and before[1] not in SHIPPED:
                 return f"calls `{before[1]}`, which SQLite does not ship"
         before = token
     return "" if begun else "is empty"
@@ -125,21 +144,83 @@ def reads_only(sql: str) -> bool:
     return not why_not_reading(sql)
 
 
-def writes(sql: str) -> bool:
-    """Whether a statement is one that changes the database: not `select`, `values`, `explain`, a `with` that only
-    selects, or a `pragma` that asks. The checker counts such a statement as a change that a question may not follow."""
-    words = tokens(sql)
-    kind, first = next(words, ("", ""))
-    if kind != WORD or first in _READING_WORDS:
-        return False
+def may_change(sql: str) -> bool:
+    """Whether a statement may change the database: every one that is not known only to read.
+
+    Known to read are one `select` or `values`, also after `with`, that calls only functions that SQLite ships;
+    `explain` of these and of what changes rows, which runs nothing; and a `pragma` that only tells something.
+    """
+    words = list(tokens(sql))
+    while words and words[-1] == _END:
+        words.pop()
+    while words and words[0] == _END:
+        del words[0]
+    if not words or words[-1][0] == BROKEN or _END in words:
+        return True
+    kind, first = words[0]
+    if kind != WORD:
+        return True
+    if first == "explain":
+        explained = words[3:] if words[1:3] == [(WORD, "query"), (WORD, "plan")] else words[1:]
+        return not (explained and explained[0][0] == WORD and explained[0][1] in _EXPLAINED)
     if first == "pragma":
-        return any(token == (SIGN, "=") for token in words)
-    if first == "with":
-        before: tuple[str, str] = ("", "")
-        for token in words:
-            # `replace (` is the function of that name, every other one of these words begins a statement.
-            if before[0] == WORD and before[1] in _WRITING_WORDS and token != (SIGN, "("):
+        return not _tells(words[1:])
+    if first not in ("select", "values", "with"):
+        return True
+    return (first == "with" and _has_writing_word(words)) or _calls_others(words)
+
+
+def _tells(words: list[tuple[str, str]]) -> bool:
+    """Whether a pragma, without that word, only tells something: `name`, `schema.name`, either with an argument."""
+    if len(words) > 2 and words[1] == (SIGN, "."):
+        words = words[2:]
+    match words:
+        case [(_, name)]:
+            return name in _TELLING
+        case [(_, name), ("sign", "("), _, ("sign", ")")]:
+            return name in _TELLING_OF
+    return False
+
+
+def _has_writing_word(words: list[tuple[str, str]]) -> bool:
+    """Whether a statement that begins with `with` may go on with one that changes rows."""
+    # `replace (` is the function of that name, every other one of these words begins a statement.
+    return any(
+        kind == WORD and text in _WRITING_WORDS and after != _OPEN
+        for (kind, text), after in zip(words, [*words[1:], _END], strict=True)
+    )
+
+
+def _calls_others(words: list[tuple[str, str]]) -> bool:
+    """Whether a statement may call a function that SQLite does not ship."""
+    before: tuple[str, str] = ("", "")
+    for place, token in enumerate(words):
+        if token == (WORD, "regexp"):
+            return True
+        if token == _OPEN and _hides_text(before):
+            return True
+        if token == _OPEN and _is_called(before):
+            name = before[1]
+            known = name in SHIPPED or name.removeprefix("pragma_") in _TELLING
+            if not known and not _names_columns(words, place):
                 return True
-            before = token
-        return False
-    return True
+        before = token
+    return False
+
+
+def _names_columns(words: list[tuple[str, str]], place: int) -> bool:
+    """Whether the bracket at `place` holds the columns of a table of `with`: `n(a, b) as (`; no call goes on so."""
+    close = next((at for at in range(place, len(words)) if words[at] == _CLOSE), len(words))
+    after = [token for token in words[close + 1 : close + 5] if token[1] not in ("not", "materialized")]
+    return after[:2] == [(WORD, "as"), _OPEN]
+
+
+def _is_called(before: tuple[str, str]) -> bool:
+    """Whether a token before an opening bracket may be the name of a function."""
+    return before[0] == NAME or (before[0] == WORD and before[1] not in _NO_CALLS)
+
+
+def _hides_text(before: tuple[str, str]) -> bool:
+    """Whether a token before an opening bracket takes what stands in it: SQLite reads `$a(…)` and `:a(…)` as one
+    parameter, whatever that is, so there is nothing to vouch for."""
+    return before[0] == PARAMETER and not before[1].startswith("?")

@@ -7,14 +7,17 @@ Chains (`a + b + c`, `a.b.c`, `else if`) are as deep as they are long: walk them
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from compiler.source import Source
 
 if TYPE_CHECKING:
+    from dataclasses import dataclass, field
+
     from compiler.names import Symbol
     from compiler.types import Type
+else:
+    from compiler.quick_classes import dataclass, field
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +44,7 @@ class TypeNode(Node):
 
 @dataclass(slots=True, eq=False)
 class NamedType(TypeNode):
-    """`int`, `Note`, `lib.Note`, `list<T>`, `map<T>`. `symbol` is the declaration it names (None for built-in types)."""
+    """`int`, `Note`, `lib.Note`, `list<T>`, `map<T>`. `symbol` is the declaration it names (None: built in)."""
 
     name: str
     qualifier: str | None

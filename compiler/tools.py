@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from compiler import syntax
-from compiler.call_graph import Body
+from compiler.call_graph import Body, children
 from compiler.constants import NoConstant, constant_value
 from compiler.diagnostics import Diagnostics
 from compiler.effects import Effects, with_clause
@@ -242,20 +242,30 @@ def _with_inner(body: Body) -> list[Body]:
 
 
 def _answers(body: syntax.Expression) -> Iterator[syntax.Expression]:
-    """The expressions whose value a function's body may have as its last: through blocks, `if` and `match`."""
-    pending: list[syntax.Node | None] = [body]
+    """The expressions whose value a function may give: its last one, and those of each `return`; through blocks, `if`
+    and `match`."""
+    pending: list[syntax.Node | None] = [*_returned(body), body]
     while pending:
         node = pending.pop()
         match node:
             case syntax.Block(statements=[*_, syntax.ExpressionStatement(expression=last)]):
                 pending.append(last)
-            case syntax.Block(statements=[*_, last]):
-                pending.append(last)
             case syntax.If(then=then, otherwise=otherwise):
                 pending += [otherwise, then]
             case syntax.Match(arms=arms):
                 pending += [arm.body for arm in reversed(arms)]
-            case syntax.Return(value=value):
-                pending.append(value)
+            case syntax.Block():
+                pass
             case syntax.Expression():
                 yield node
+
+
+def _returned(body: syntax.Expression) -> Iterator[syntax.Expression]:
+    """The value of each `return` in a function's body; not those of functions that stand in it."""
+    pending: list[syntax.Node] = [body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, syntax.Return) and node.value is not None:
+            yield node.value
+        if not isinstance(node, syntax.Function):
+            pending += children(node)

@@ -5,20 +5,24 @@ unsupported(program, diagnostics)        before anything is lowered
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
+import re
 
 from compiler import syntax
 from compiler.diagnostics import Diagnostics
 from compiler.names import Program
 from compiler.source import Source
+from compiler.tree_nodes import all_nodes
+
+# A file with none of these needs no walk.
+_SIGNS = re.compile(r"\bstate\b|@[a-zA-Z]|\bbind:|\{\s*\.\.\.|\bservice\b|postgres", re.IGNORECASE)
 
 
 def unsupported(program: Program, diagnostics: Diagnostics) -> None:
     """Reports components that are alive in the browser, services, and databases of a server."""
     for unit in program.units:
-        for node in _all_nodes(unit.file):
-            _look_at(node, unit.source, diagnostics)
+        if _SIGNS.search(unit.source.text):
+            for node in all_nodes([unit.file]):
+                _look_at(node, unit.source, diagnostics)
 
 
 def _look_at(node: syntax.Node, source: Source, diagnostics: Diagnostics) -> None:
@@ -42,25 +46,3 @@ def _look_at(node: syntax.Node, source: Source, diagnostics: Diagnostics) -> Non
                 text = value.value if isinstance(value, syntax.Literal) else value.parts[0] if value.parts else ""
                 if isinstance(text, str) and text.lower().startswith(("postgres://", "postgresql://")):
                     refuse("Q0906", "`postgres://` databases", 'an SQLite file is: db.open("main.db")')
-
-
-def _all_nodes(file: syntax.File) -> Iterator[syntax.Node]:
-    """Every node of a file, in the order of the source; without recursion, as chains may be long."""
-    waiting: list[object] = list(reversed(file.statements))
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, list | tuple):
-            waiting.extend(reversed(part))
-            continue
-        if not isinstance(part, syntax.Node):
-            continue
-        yield part
-        names = _FIELDS.get(type(part))
-        if names is None:
-            names = _FIELDS[type(part)] = tuple(
-                field.name for field in fields(part) if field.init and field.name not in ("start", "end")
-            )
-        waiting.extend(getattr(part, name) for name in reversed(names))
-
-
-_FIELDS: dict[type, tuple[str, ...]] = {}

@@ -98,14 +98,14 @@ def _written(node: syntax.TypeNode, report: Report, depth: int) -> Walk:
     depth += 1
     if depth > MOST_DEPTH:
         message = f"types nest more than {MOST_DEPTH} deep: give a part a name of its own, with `type`"
-        report("Q0304", message, node.start, node.end)
+        report("Q0302", message, node.start, node.end)
         return ANY
     match node:
         case syntax.NamedType():
             given = []
             for argument in node.arguments:
                 given.append((yield _written(argument, report, depth)))
-            return _named(node, given, report)
+            return _named(node, given)
         case syntax.LiteralType(value=value):
             return NULL if value is None else LiteralType(value)
         case syntax.OptionalType(inner=inner):
@@ -120,10 +120,6 @@ def _written(node: syntax.TypeNode, report: Report, depth: int) -> Walk:
         case syntax.RecordType(fields=fields):
             found: dict[str, FieldType] = {}
             for field in fields:
-                if field.name in found:
-                    message = f"the field `{field.name}` stands twice in this type"
-                    report("Q0302", message, field.start, field.start + len(field.name))
-                    continue
                 type = yield _written(field.type, report, depth)
                 found[field.name] = FieldType(field.name, type, not field.optional)
             return RecordType(tuple(found.values()))
@@ -135,17 +131,11 @@ def _written(node: syntax.TypeNode, report: Report, depth: int) -> Walk:
     return ANY
 
 
-def _named(node: syntax.NamedType, given: list[Type], report: Report) -> Type:
+def _named(node: syntax.NamedType, given: list[Type]) -> Type:
     if node.symbol is not None:
-        if given:
-            report("Q0303", f"`{node.name}` takes no types in `<…>`", node.start, node.end)
         return node.symbol.type or ANY
     if node.qualifier is not None:
         return ANY
-    takes_one = node.name in ("list", "map")
-    if (node.name in SIMPLE and given) or (takes_one and len(given) > 1):
-        takes = "one type" if takes_one else "no types"
-        report("Q0303", f"`{node.name}` takes {takes} in `<…>`, got {len(given)}", node.start, node.end)
     if node.name == "list":
         return ListType(given[0] if given else ANY)
     if node.name == "map":

@@ -4,9 +4,10 @@ A group is a few instructions in a row, such as `LOAD a, LOAD b, ADD, STORE c` o
 handler stands in the fast table at the first one's pc; the others keep theirs, so a jump or a saved frame may come in
 at any of them. A group never begins or ends a block.
 
-    group = [[reader] reader] operator [sink]   reader = a constant or a variable; else the stack
-          | reader sink                         sink = a variable, a branch, RETURN, or the CALL of a function
-          | NEXT STORE                                 with one parameter; else the stack
+    group = [[reader] reader] operator [sink]   reader = a constant, a variable, or a variable and FIELD; else the stack
+          | reader sink                         sink = a variable, a branch, RETURN, LIST_ADD, or the CALL of a
+          | NEXT STORE                                 function with one parameter; else the stack
+          | DUP IS_MISSING BR_UNLESS
           | CHARGE group                        of a group that takes nothing from the stack
 
 What is behind a CHARGE lies on one line of the source, so that a stop in a group tells the right place: after CHARGE
@@ -26,10 +27,10 @@ from qvm.calling import too_deep
 from qvm.frames import Frame
 from qvm.handlers_operators import COMPARERS, LEAST, MOST
 from qvm.handlers_variables import constant_value, unset
-from qvm.mistakes import SURELY_SHORT
+from qvm.mistakes import SURELY_SHORT, check_size
 from qvm.operators import equal_operands
 from qvm.prepare import LEAVE, STOPPED, Handler, Prepared
-from qvm.values import DEPTH_LIMIT, UNSET
+from qvm.values import DEPTH_LIMIT, SIZE_LIMIT, UNSET, Err
 
 if TYPE_CHECKING:
     from qasm.instructions import Instruction
@@ -45,15 +46,13 @@ _READERS = {
     "NULL": "{0}",
     "TRUE": "{0}",
     "FALSE": "{0}",
-    "": "stack.pop()",
 }
-_SINKS = {
+_VARIABLES = {
     "STORE": "locals[z]",
     "STORE_CELL": "locals[z].value",
     "STORE_CAPTURE": "task.frames[-1].cells[z].value",
     "STORE_GLOBAL": "z.value",
 }
-_JOIN_SINKS = frozenset(("STORE", "STORE_CELL", "STORE_CAPTURE"))
 _SIMPLE_CONSTANTS = {"NULL": None, "TRUE": True, "FALSE": False}
 _BRANCHES = frozenset(("IF", "BR_IF", "BR_UNLESS"))
 
@@ -83,7 +82,8 @@ _COMPARISONS: dict[str, tuple[str, str, Callable[[Any, Any], bool]]] = {
     ),
 }
 
-_MAKER = "def make(x, y, z, x_name, y_name, z_name, general, following, target, count, after, after_call, padding):"
+# What handlers are bound to: operands and names of the readers x and y and of the sink z, and where to go on.
+_BOUND = "x y z x_name y_name z_name x_field y_field general following target count after after_call padding"
 _CHARGE = """
     fuel = task.fuel - count
     task.fuel = fuel
@@ -99,13 +99,27 @@ _NEXT = """
     items = iterator.keys or iterator.items
     locals[z] = index if items is None else items[index]
     return following"""
+_MISSING = """
+    a = stack[-1]
+    return following if a is None or type(a) is Err else target"""
+_LIST_ADD = """
+    a = {value}
+    items = locals[z]
+    if len(items) >= SIZE_LIMIT:
+        check_size(len(items) + 1)
+    items.append(a)
+    return following"""
+_STORE_GLOBAL = """
+    first = z.value is UNSET
+    z.value = {value}
+    if task.note_change is not None and not first:
+        task.note_change(z_name)
+    return following"""
 _JOIN_IN_PLACE = """
     if type(a) is str and type(b) is str and len(a) + len(b) <= SURELY_SHORT:
         if {place} is a:
             {place} = None
-        a += b
-        {place} = a
-        return following"""
+        a += b{stored}"""
 _RETURN = """
     a = {value}
     frames = task.frames
@@ -123,6 +137,13 @@ _CALL = """
     frames[-1].pc = after_call
     frames.append(Frame(z, [a, *padding]))
     return LEAVE"""
+_SINKS = {
+    "RETURN": _RETURN,
+    "CALL": _CALL,
+    "LIST_ADD": _LIST_ADD,
+    **{name: f"\n    {place} = {{value}}\n    return following" for name, place in _VARIABLES.items()},
+    "STORE_GLOBAL": _STORE_GLOBAL,
+}
 
 _compiled: dict[str, Callable[..., Handler]] = {}
 
@@ -137,6 +158,27 @@ def fuse(prepared: Prepared) -> None:
                 prepared.fast[pc] = group.handler()
 
 
+class _Reader:
+    """An instruction that pushes a value, and the constant that names its field if a FIELD is behind it."""
+
+    __slots__ = ("field", "instruction", "name")
+
+    def __init__(self, instruction: Instruction) -> None:
+        self.instruction = instruction
+        self.name = instruction.op.name
+        self.field = -1
+
+    def lines(self, target: str, bound: str) -> str:
+        """The lines that read the value into a variable of the handler."""
+        read = f"\n    {target} = {_READERS[self.name].format(bound)}"
+        if self.field < 0:
+            return read
+        check = f"\n    if {target} is UNSET:\n        raise unset({bound}_name)" if self.name == "LOAD_GLOBAL" else ""
+        field = f"{bound}_field"
+        found = f"{target}.get({field}) if type({target}) is dict else field_of({target}, {field})"
+        return f"{read}{check}\n    {target} = {found}"
+
+
 class _Group:
     """A group that begins at `pc`: `parse` finds how far it goes, `handler` makes its handler."""
 
@@ -145,7 +187,7 @@ class _Group:
         self.start = pc
         self.pc = pc  # of the next instruction to look at
         self.charge = -1
-        self.readers: list[Instruction] = []
+        self.readers: list[_Reader] = []
         self.operator = ""
         self.sink: Instruction | None = None
         self._line = prepared.line(pc)
@@ -156,10 +198,9 @@ class _Group:
             self._line = self.prepared.line(self.pc)
         if self._name() == "NEXT":
             return self._parse_next()
-        while self._name() in _READERS and len(self.readers) < 2:
-            if self._name() == "CONST" and not _is_simple(self._constant()):
-                break
-            self.readers.append(self._take())
+        if self._name() == "DUP":
+            return self._parse_missing()
+        self._parse_readers()
         name = self._name()
         if name in _OPERATORS or name in _COMPARISONS:
             if self.charge >= 0 and len(self.readers) < 2:
@@ -179,11 +220,35 @@ class _Group:
         if flow.base[self.pc] != flow.height[self.pc]:
             return False
         self.operator = "NEXT"
-        self.readers.append(self._take())
+        self.readers.append(_Reader(self._take()))
         if self._name() != "STORE":
             return False
         self.sink = self._take()
         return True
+
+    def _parse_missing(self) -> bool:
+        self.operator = "DUP"
+        self._take()
+        if self.charge >= 0 or self._name() != "IS_MISSING":
+            return False
+        self._take()
+        if self._name() != "BR_UNLESS" or not self._branches():
+            return False
+        self.sink = self._take()
+        return True
+
+    def _parse_readers(self) -> None:
+        constants = self.prepared.program.module.constants
+        while self._name() in _READERS and len(self.readers) < 2:
+            instruction = self.prepared.flow.instructions[self.pc]
+            if instruction.op.name == "CONST" and type(constants[instruction.operands[0]]) in (list, dict):
+                return  # CONST itself pushes a copy
+            reader = _Reader(self._take())
+            self.readers.append(reader)
+            unsure = reader is not self.readers[0] and self.readers[0].name == "LOAD_GLOBAL"
+            if self._name() == "FIELD" and self.charge < 0 and not unsure:
+                # (A first variable without a value stops before a field of null does.)
+                reader.field = self._take().operands[0]
 
     def _name(self) -> str:
         """The name of the next instruction; "" where the group must end before it."""
@@ -196,18 +261,15 @@ class _Group:
         self.pc += 1
         return self.prepared.flow.instructions[self.pc - 1]
 
-    def _constant(self) -> Any:
-        return self.prepared.program.module.constants[self.prepared.flow.instructions[self.pc].operands[0]]
-
     def _sinks(self) -> bool:
-        """Whether the next instruction takes one value and puts none, or calls a function with one parameter."""
+        """Whether the next instruction can be the sink of any value."""
         name = self._name()
+        if name in ("CALL", "LIST_ADD") and self.charge >= 0:
+            return False  # they may stop, and CHARGE may lie on another line
         if name == "CALL":
-            if self.charge >= 0:
-                return False
             callee = self.prepared.flow.instructions[self.pc].operands[0]
             return len(self.prepared.program.module.functions[callee].parameters) == 1
-        return name in _SINKS or name == "RETURN"
+        return name in _SINKS
 
     def _branches(self) -> bool:
         """Whether the next instruction is a branch that leaves the stack as it is."""
@@ -222,29 +284,23 @@ class _Group:
         following, target = passed(self.pc), passed(flow.target[last]) if flow.target[last] >= 0 else -1
         if self.operator == "NEXT":
             following, target = passed(self.pc), passed(flow.target[last - 1])
-        x, x_name = self._bound(0)
-        y, y_name = self._bound(1)
-        z, z_name = self._place(self.sink) if self.sink is not None and self.sink.operands else (None, "")
-        padding = self._padding()
-        general: Any = None
+        bound: dict[str, Any] = dict.fromkeys(_BOUND.split())
+        bound.update(following=following, target=target, count=self.charge, after=self.start + 1, after_call=self.pc)
+        for name, reader in zip("xy", self.readers, strict=False):
+            bound[name], bound[f"{name}_name"] = self._place(reader.instruction)
+            if reader.field >= 0:
+                bound[f"{name}_field"] = self.prepared.program.module.constants[reader.field]
+        if self.sink is not None and self.sink.operands:
+            bound["z"], name = self._place(self.sink)
+            bound["z_name"] = f"the variable `{name}`"
+        if self.sink is not None and self.sink.op.name == "CALL":
+            callee = self.prepared.program.module.functions[self.sink.operands[0]]
+            bound["padding"] = [None] * (callee.local_count - 1)
         if self.operator in _OPERATORS:
-            general = _OPERATORS[self.operator][3]
+            bound["general"] = _OPERATORS[self.operator][3]
         elif self.operator in _COMPARISONS:
-            general = _COMPARISONS[self.operator][2]
-        maker = _maker(self._source())
-        after, after_call = self.start + 1, self.pc
-        return maker(
-            x, y, z, x_name, y_name, z_name, general, following, target, self.charge, after, after_call, padding
-        )
-
-    def _padding(self) -> list[Any]:
-        """The other locals of a function that is called."""
-        if self.sink is None or self.sink.op.name != "CALL":
-            return []
-        return [None] * (self.prepared.program.module.functions[self.sink.operands[0]].local_count - 1)
-
-    def _bound(self, place: int) -> tuple[Any, str]:
-        return self._place(self.readers[place]) if place < len(self.readers) else (None, "")
+            bound["general"] = _COMPARISONS[self.operator][2]
+        return _maker(self._source())(**bound)
 
     def _place(self, instruction: Instruction) -> tuple[Any, str]:
         """What a reader or sink reads or sets: a number, a Cell or a constant; and a top-level variable's name."""
@@ -263,41 +319,44 @@ class _Group:
         charge = _CHARGE if self.charge >= 0 else ""
         if self.operator == "NEXT":
             return charge + _NEXT
-        names = [reader.op.name for reader in self.readers]
+        if self.operator == "DUP":
+            return _MISSING
         if not self.operator:
-            assert self.sink is not None
-            read = f"\n    a = {_READERS[names[0]].format('x')}" + self._general(names, "")
-            return charge + read + self._stored("a")
-        if len(names) == 2:
-            lines = [f"a = {_READERS[names[0]].format('x')}", f"b = {_READERS[names[1]].format('y')}"]
-        elif len(names) == 1:
-            lines = [f"b = {_READERS[names[0]].format('x')}", "a = stack.pop()"]
+            return charge + self.readers[0].lines("a", "x") + self._general("") + self._stored("a")
+        if len(self.readers) == 2:
+            read = self.readers[0].lines("a", "x") + self.readers[1].lines("b", "y")
+        elif len(self.readers) == 1:
+            read = self.readers[0].lines("b", "x") + "\n    a = stack.pop()"
         else:
-            lines = ["b = stack.pop()", "a = stack.pop()"]
-        body = charge + "".join(f"\n    {line}" for line in lines)
-        return body + (self._compared(names) if self.operator in _COMPARISONS else self._operated(names))
+            read = "\n    b = stack.pop()\n    a = stack.pop()"
+        return charge + read + (self._compared() if self.operator in _COMPARISONS else self._operated())
 
-    def _operated(self, names: list[str]) -> str:
+    def _operated(self) -> str:
         holds, result, fits, _ = _OPERATORS[self.operator]
         body = f"\n    if {holds}:\n        result = {result}"
         stored = self._stored("result")
         body += f"\n        if {fits}:{_deeper(_deeper(stored))}" if fits else _deeper(stored)
-        if self.operator == "ADD" and self.sink is not None and self.sink.op.name in _JOIN_SINKS:
-            body += _JOIN_IN_PLACE.format(place=_SINKS[self.sink.op.name])
-        return body + self._general(names, self._stored("general(a, b)"))
+        if self.operator == "ADD" and self.sink is not None and self.sink.op.name in _VARIABLES:
+            place = _VARIABLES[self.sink.op.name]
+            body += _JOIN_IN_PLACE.format(place=place, stored=_deeper(self._stored("a")))
+        return body + self._general(self._stored("general(a, b)"))
 
-    def _compared(self, names: list[str]) -> str:
+    def _compared(self) -> str:
         holds, result, _ = _COMPARISONS[self.operator]
         if self.sink is not None and self.sink.op.name in _BRANCHES:
             ways = "target if {0} else following" if self.sink.op.name == "BR_IF" else "following if {0} else target"
             plain, general = (f"\n    return {ways.format(test)}" for test in (result, "general(a, b)"))
         else:
             plain, general = self._stored(result), self._stored("general(a, b)")
-        return f"\n    if {holds}:{_deeper(plain)}{self._general(names, general)}"
+        return f"\n    if {holds}:{_deeper(plain)}{self._general(general)}"
 
-    def _general(self, names: list[str], lines: str) -> str:
+    def _general(self, lines: str) -> str:
         """What is done where it isn't the common case: a top-level variable may even have no value yet."""
-        unsure = [f"{bound}.value is UNSET" for bound, name in zip("xy", names, strict=False) if name == "LOAD_GLOBAL"]
+        unsure = [
+            f"{bound}.value is UNSET"
+            for bound, reader in zip("xy", self.readers, strict=False)
+            if reader.name == "LOAD_GLOBAL" and reader.field < 0
+        ]
         if self.charge >= 0:
             if lines:
                 return "\n    return after"
@@ -308,22 +367,7 @@ class _Group:
         """Puts a value where the sink says, and goes on."""
         if self.sink is None:
             return f"\n    stack.append({value})\n    return following"
-        if self.sink.op.name in ("RETURN", "CALL"):
-            return (_RETURN if self.sink.op.name == "RETURN" else _CALL).format(value=value)
-        if self.sink.op.name == "STORE_GLOBAL":
-            return (
-                "\n    first = z.value is UNSET"
-                f"\n    z.value = {value}"
-                "\n    if task.note_change is not None and not first:"
-                "\n        task.note_change(f'the variable `{z_name}`')"
-                "\n    return following"
-            )
-        return f"\n    {_SINKS[self.sink.op.name]} = {value}\n    return following"
-
-
-def _is_simple(constant: Any) -> bool:
-    """Lists and records are pushed as copies, so they are left to CONST itself."""
-    return type(constant) is not list and type(constant) is not dict
+        return _SINKS[self.sink.op.name].format(value=value)
 
 
 def _deeper(lines: str) -> str:
@@ -333,9 +377,13 @@ def _deeper(lines: str) -> str:
 def _maker(body: str) -> Callable[..., Handler]:
     maker = _compiled.get(body)
     if maker is None:
-        source = f"{_MAKER}\n  def fused(stack, locals, task):{body}\n  return fused\n"
+        source = f"def make({', '.join(_BOUND.split())}):\n  def fused(stack, locals, task):{body}\n  return fused\n"
         scope: dict[str, Any] = {
+            "Err": Err,
+            "SIZE_LIMIT": SIZE_LIMIT,
             "UNSET": UNSET,
+            "check_size": check_size,
+            "field_of": operators.field_of,
             "unset": unset,
             "SURELY_SHORT": SURELY_SHORT,
             "LEAVE": LEAVE,

@@ -15,7 +15,7 @@ from qvm import (
 )
 from qvm.prepare import Handler, Site
 
-_GROUPS = (
+GROUPS = (
     handlers_control,
     handlers_variables,
     handlers_calls,
@@ -25,5 +25,5 @@ _GROUPS = (
 )
 
 MAKERS: dict[int, Callable[[Site], Handler]] = {
-    NAMED[name].number: maker for group in _GROUPS for name, maker in group.MAKERS.items()
+    NAMED[name].number: maker for group in GROUPS for name, maker in group.MAKERS.items()
 }

@@ -311,20 +311,20 @@ def make_assign(site: Site) -> Handler:
     def assign_element_of_local(stack, locals, task):
         owned = task.frames[-1].owned
         items, index, value = locals[slot], stack[-2], stack[-1]
-        if (
-            owned is not None
-            and owned.get(slot) is items
-            and type(items) is list
-            and type(index) is int
-            and type(value) is not Err
-        ):
+        if owned is None or owned.get(slot) is not items or type(value) is Err:
+            return assign_local(stack, locals, task)
+        if type(items) is list and type(index) is int:
             del stack[-2:]
             try:
                 items[index] = value
             except IndexError:
                 raise out_of_range(items, index) from None
-            return following
-        return assign_local(stack, locals, task)
+        elif type(items) is dict and type(index) is str and index in items:
+            del stack[-2:]
+            items[index] = value
+        else:
+            return assign_local(stack, locals, task)
+        return following
 
     if site.operands[0] == LOCAL:
         return assign_element_of_local if path == "[" else assign_local

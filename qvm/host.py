@@ -51,6 +51,8 @@ class Unanswered(Exception):
 
 
 class Host(Protocol):
+    """A host may have `notes_changes = False`: then the engine leaves `changed` out, which makes it a little faster."""
+
     def call(self, name: str, arguments: list[Any]) -> Any:
         """Does a host call: gives its value (an Err for a failure outside the program), or Waiting; raises Stop."""
 

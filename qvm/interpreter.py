@@ -208,7 +208,7 @@ class Task:
         return self._outcome
 
     def _stopped(self, stop: Stop, pc: int) -> None:
-        stop.__traceback__ = None  # it would keep what was on the way alive
+        stop.__traceback__ = stop.__context__ = None  # they would keep what was on the way alive
         if not unwind(self.program, self.frames, stop, pc):
             self._outcome = Failed(stop)
 
@@ -232,7 +232,7 @@ class Task:
             raise Stop(f"out of compute: it takes more than {self.max_steps:,} steps", "compute")
         frames = self.frames
         frames[-1].pc = after
-        if any(self.program.prepared_function(frame.function).holds_back(frame.pc - 1) for frame in frames):
+        if self.program.holds_back(frames):
             more = _LATER if self.max_steps is None else min(_LATER, self.max_steps - steps)
             self._granted += more - self.fuel
             self.fuel = more
@@ -249,7 +249,7 @@ class Task:
         try:
             result = self.host.call(name, arguments)
         except Unanswered as unanswered:
-            return self._suspended(unanswered.question, pc)
+            return self._suspended(unanswered.question, pc, ("host", name, arguments))
         if type(result) is Waiting:
             frame.pc = pc + 1
             self.unsettled = ("host", name, arguments)
@@ -263,13 +263,13 @@ class Task:
         try:
             answer = self.host.ask(question)
         except Unanswered as unanswered:
-            return self._suspended(unanswered.question, pc)
+            return self._suspended(unanswered.question, pc, ("question", unanswered.question))
         self.frames[-1].stack.append(answer)
         return following
 
-    def _suspended(self, question: Question, pc: int) -> int:
+    def _suspended(self, question: Question, pc: int, unsettled: tuple[Any, ...]) -> int:
         self.frames[-1].pc = pc + 1
-        self.unsettled = ("question", question)
+        self.unsettled = unsettled
         self._outcome = Suspended(question)
         return STOPPED
 

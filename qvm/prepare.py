@@ -119,13 +119,14 @@ class Prepared:
             self._checks = [self.program.check(parameter.type) for parameter in self.function.parameters]
         return self._checks
 
-    def holds_back(self, pc: int) -> bool:
-        """Whether no other call may get its turn at `pc`: it lies between reading and writing a top-level variable."""
+    @property
+    def held_back(self) -> frozenset[int]:
+        """The pcs at which no other call may get its turn (see `qvm.turns`)."""
         if self._held_back is None:
             from qvm.turns import held_back
 
             self._held_back = held_back(self.flow)
-        return pc in self._held_back
+        return self._held_back
 
     def _table(self, fast: bool) -> list[Any]:
         from qvm.handlers import MAKERS

@@ -73,6 +73,14 @@ class Program:
                 fuse(prepared)
         return prepared
 
+    def holds_back(self, frames: list[Frame]) -> bool:
+        """Whether no other call may get its turn now, for one of these frames is in the middle of a change."""
+        holding = {prepared.number: prepared.held_back for prepared in self._prepared if prepared is not None}
+        holding = {number: pcs for number, pcs in holding.items() if pcs}
+        if not holding:
+            return False
+        return any(frame.pc - 1 in holding.get(frame.function, ()) for frame in frames)
+
     def note_steps(self, steps: int) -> None:
         """Counts the steps of all calls; a program that has made FUSE_AFTER of them is worth fusing."""
         self._steps += steps

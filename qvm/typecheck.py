@@ -298,11 +298,9 @@ class Checks:
 
 
 def _unknown_field(value: dict[str, Any], names: list[str]) -> Mismatch:
-    from qvm.text import quoted
-
-    extra = quoted(next(key for key in value if key not in names))
+    extra = _quoted(next(key for key in value if key not in names))[1:-1]
     takes = ", ".join(f"`{name}`" for name in names)
-    return Mismatch("", "", f"has no field {extra}: it takes {takes}" if takes else f"has no field {extra}")
+    return Mismatch("", "", f"has no field `{extra}`: it takes {takes}" if takes else f"has no field `{extra}`")
 
 
 def _with_room(check: Check, value: Any) -> Any:
@@ -431,10 +429,9 @@ def _got(descriptor: Descriptor, value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as a message shows it: in quotes, on one line, cut when it is long."""
     from qvm.text import quoted
 
-    return f'"{quoted(text)[1:-1]}"'
+    return quoted(text)
 
 
 def _is_literal(descriptor: Descriptor) -> bool:

@@ -38,6 +38,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from qvm.values import Stop
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from server.database import Database
 
 FORMAT = 1
@@ -267,15 +269,23 @@ class UsedInDatabase:
 
         connection = self._database.writer("confirm")
         try:
-            connection.execute(
-                "create table if not exists _quillo_ask_states (nonce blob primary key, ends integer not null)"
-                " without rowid"
-            )
-            if now >= self._swept + 60:
-                connection.execute("delete from _quillo_ask_states where ends <= ?", (now,))
-                self._swept = now
-            # One statement, so it is atomic among processes, too.
-            insert = "insert into _quillo_ask_states (nonce, ends) values (?, ?) on conflict do nothing"
-            return connection.execute(insert, (nonce, ends)).rowcount == 1
+            # Not waited for until it is on disk: what the call itself then writes stands behind it in the same log, and
+            # is never there without it. A crash of the process loses nothing; after one of the machine, a state may be
+            # good again whose call wrote nothing to the database.
+            connection.execute("pragma synchronous = normal")
+            try:
+                return self._insert(connection, nonce, ends, now)
+            finally:
+                connection.execute("pragma synchronous = full")
         except sqlite3.Error as error:
             raise Stop(f"the database can't keep that a question's state was used: {error}") from None
+
+    def _insert(self, connection: Connection, nonce: bytes, ends: int, now: int) -> bool:
+        columns = "nonce blob primary key, ends integer not null"
+        connection.execute(f"create table if not exists _quillo_ask_states ({columns}) without rowid")
+        if now >= self._swept + 60:
+            connection.execute("delete from _quillo_ask_states where ends <= ?", (now,))
+            self._swept = now
+        # One statement, so it is atomic among processes, too.
+        insert = "insert into _quillo_ask_states (nonce, ends) values (?, ?) on conflict do nothing"
+        return connection.execute(insert, (nonce, ends)).rowcount == 1

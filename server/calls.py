@@ -19,7 +19,7 @@ from server.host import ProgramHost, World
 _CHANGES = frozenset(
     ("write_file", "append_file", "delete_file", "fetch", "set_session", "end_session", "mcp_token", "revoke_mcp_token")
 )
-_STATEMENTS = frozenset(("db.query", "db.one"))
+_STATEMENTS = frozenset(("db.query", "db.one", "db.exec"))
 
 CANNOT_ASK = "this needs the user's yes, and this client cannot ask"
 TOO_MANY = f"this call asked {MOST_QUESTIONS} times without coming to an end"
@@ -50,12 +50,13 @@ class CallHost(ProgramHost):
         self._seen: dict[str, int] = {}  # how often a place in the code has asked in this run
 
     def call(self, name: str, arguments: list[Any]) -> Any:
-        if not self.change and (
-            name in _CHANGES
-            or (not self.read_only and (name == "db.exec" or (name in _STATEMENTS and may_change(arguments[0]))))
-        ):
+        if not self.change and (name in _CHANGES or (name in _STATEMENTS and self._may_change(arguments))):
             self.change = f"`{name}`"
         return super().call(name, arguments)
+
+    def _may_change(self, arguments: list[Any]) -> bool:
+        """May a statement change the database? In a call that only reads the database itself refuses that."""
+        return not self.read_only and bool(arguments) and may_change(arguments[0])
 
     def changed(self, what: str) -> None:
         self.change = self.change or what

@@ -27,33 +27,48 @@ from qvm.values import SIZE_LIMIT, Err, Sql, Stop, kind_of
 BUSY_SECONDS = 5.0  # that a statement waits for another process's lock
 MOST_READERS = 16  # connections for calls that only read; further ones wait
 IN_MEMORY = ":memory:"
+_LOOK_AROUND = 200_000  # SQLite's own steps, some milliseconds, between two looks at whether it should give up
 
-_FIRST_WORD = re.compile(r"(?:[\s\ufeff]|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)*+([A-Za-z]*)")
 _INSERTS = re.compile(r"\b(?:insert|replace)\s+(?:or\s+\w+\s+)?into\b", re.IGNORECASE)
-_QUERY_ONLY = re.compile(r"\bquery_only\b", re.IGNORECASE)
+_QUERY_ONLY = re.compile(r"\bpragma\b.*\bquery_only\b", re.IGNORECASE | re.DOTALL)
 _BINDINGS = re.compile(r"uses (\d+), and there (?:is|are) (\d+)")
 _TRANSACTIONS = frozenset(("begin", "commit", "end", "rollback", "savepoint", "release"))
 
-_facts: dict[str, tuple[str, bool]] = {}  # of statements seen before
+_MOST_KNOWN = 1000  # statements seen before, of which something is kept
+_facts: dict[str, tuple[str, bool]] = {}
+_changing: dict[str, bool] = {}
 
 
 def facts(sql: str) -> tuple[str, bool]:
     """A statement's first word in small letters ("" if there is none), and whether it inserts rows."""
     known = _facts.get(sql)
     if known is None:
-        match = _FIRST_WORD.match(sql)
-        word = match[1].lower() if match else ""
+        from compiler.sql_reading import first_word
+
+        word = first_word(sql)
         known = word, word in ("insert", "replace") or (word == "with" and _INSERTS.search(sql) is not None)
-        if len(_facts) >= 1000:
-            _facts.clear()
-        _facts[sql] = known
+        _keep(_facts, sql, known)
     return known
 
 
 def may_change(statement: Any) -> bool:
-    """May it change the database? Everything but a `select` may, for the rule that a tool asks before it changes."""
-    text = statement.text if isinstance(statement, Sql) else statement
-    return not isinstance(text, str) or facts(text)[0] != "select"
+    """May it change the database, for the rule that a tool asks before it changes? The checker judges by the same."""
+    sql = statement.text if isinstance(statement, Sql) else statement
+    if not isinstance(sql, str):
+        return True
+    known = _changing.get(sql)
+    if known is None:
+        from compiler.sql_reading import may_change as judged
+
+        known = judged(sql)
+        _keep(_changing, sql, known)
+    return known
+
+
+def _keep(known: dict[str, Any], sql: str, what: Any) -> None:
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[sql] = what
 
 
 class Database:
@@ -70,6 +85,7 @@ class Database:
         self._readers: list[sqlite3.Connection] = []  # that no scope uses now
         self._reader_count = 0
         self._waiting: list[Any] = []  # events of those who wait for the holder or a reader
+        self._ending: Callable[[], bool] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -128,7 +144,16 @@ class Database:
         except BaseException:
             connection.close()
             raise
+        if self._ending is not None:
+            connection.set_progress_handler(self._ending, _LOOK_AROUND)
         return connection
+
+    def give_up_when(self, ending: Callable[[], bool]) -> None:
+        """From now on a statement that runs for long fails once `ending` says so."""
+        self._ending = ending
+        for connection in (self.main, *self._readers):
+            if connection is not None:
+                connection.set_progress_handler(ending, _LOOK_AROUND)
 
     def scope(self, read_only: bool = False) -> Scope:
         if not read_only:
@@ -401,7 +426,7 @@ def _statement(arguments: list[Any], builtin: str) -> tuple[str, list[Any]]:
         raise Stop(f"`{word}` is not a statement for `{builtin}`: a program has one database")
     if word == "vacuum" and re.search(r"\binto\b", sql, re.IGNORECASE):
         raise Stop(f"`vacuum into` is not a statement for `{builtin}`: a program has one database")
-    if word == "pragma" and _QUERY_ONLY.search(sql):
+    if word in ("pragma", "explain") and _QUERY_ONLY.search(sql):  # a pragma that is explained is set all the same
         raise Stop("`pragma query_only` is not a program's to set: what a tool may do follows from its code")
     return sql, values
 

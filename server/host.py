@@ -78,6 +78,9 @@ class ProgramHost:
         handler = self.world.handlers.get(name)
         if handler is None:
             raise Stop(f"`{name}` is not supported yet")
+        least, most = _COUNTS.get(name, _NONE)
+        if not least <= len(arguments) <= most:
+            raise _wrong_count(name, least, most, len(arguments))
         return handler(self, arguments)
 
     def ask(self, question: Question) -> bool | str:
@@ -121,6 +124,33 @@ def _refuses(message: str) -> Handler:
         raise Stop(message)
 
     return refuse
+
+
+# --- counts of arguments --------------------------------------------------------------------------------------------
+
+# How many arguments a host call takes, at least and at most, where it takes any. The compiler counts those of a direct
+# call; one of a builtin that is held in a variable is counted here.
+_NONE = (0, 0)
+_ANY_NUMBER = 1 << 30
+_COUNTS = {
+    **dict.fromkeys(("print", "log"), (0, _ANY_NUMBER)),
+    **dict.fromkeys(("db.query", "db.one", "db.exec"), (1, _ANY_NUMBER)),
+    **dict.fromkeys(("sleep", "env", "hash_password", "read_file", "delete_file", "files", "db.open"), (1, 1)),
+    **dict.fromkeys(("tenant_from", "locale_from", "revoke_mcp_token"), (1, 1)),
+    **dict.fromkeys(("random_int", "write_file", "append_file"), (2, 2)),
+    **dict.fromkeys(("exit", "mcp_token"), (0, 1)),
+    **dict.fromkeys(("fetch", "ask", "set_session"), (1, 2)),
+}
+
+
+def _wrong_count(name: str, least: int, most: int, given: int) -> Stop:
+    if given < least:
+        takes = f"{'at least ' if least < most else ''}{least} argument{'' if least == 1 else 's'}"
+    else:
+        takes = (
+            f"{'at most ' if least < most else ''}{most} argument{'' if most == 1 else 's'}" if most else "no arguments"
+        )
+    return Stop(f"`{name}` takes {takes}, got {given}")
 
 
 # --- lengths of time ------------------------------------------------------------------------------------------------

@@ -77,8 +77,11 @@ def id_of(message: dict[str, Any], data: bytes) -> bytes | None:
         # A whole number past 64 bits is read as a float: an answer must carry the very same number.
         import json
 
-        exact = json.loads(bytes(data))["id"]
-        return b"%d" % exact if type(exact) is int else None
+        try:
+            exact = json.loads(bytes(data))["id"]
+            return b"%d" % exact if type(exact) is int else None
+        except ValueError:  # it has thousands of digits
+            return None
     return None
 
 

@@ -21,6 +21,7 @@ from server.policy import MAX_COMPUTE
 from server.render import main_file, render
 
 if TYPE_CHECKING:
+    from compiler.compile import Analysed
     from compiler.diagnostics import Diagnostic
 
 MOST_BYTES = 10 * 1024 * 1024  # of a source file
@@ -36,20 +37,23 @@ def folder_of(path: str) -> str:
     return os.path.dirname(path) or "."
 
 
-def compile_file(path: str) -> tuple[Module | None, list[Diagnostic]]:
+def compile_file(path: str, analysed: Analysed | None = None) -> tuple[Module | None, list[Diagnostic]]:
     """Compiles a main file, with the files that it uses: the Module (None with errors) and what was found.
 
     A compiled program is loaded and verified instead. Raises SourceError, one line, for a file that can't be had.
+    `analysed` is given what the compiler knows of a program's text without errors.
     """
     name = shown(path)
     data = _read(path, f"{name}: error:", compiled=True)
     if _is_module(data):
         return _load(name, data), []
     source = _decode(name, data, f"{name}:", "error: ")
-    return _compile(source, path, name)
+    return _compile(source, path, name, analysed)
 
 
-def _compile(source: Source, path: str, name: str) -> tuple[Module | None, list[Diagnostic]]:
+def _compile(
+    source: Source, path: str, name: str, analysed: Analysed | None
+) -> tuple[Module | None, list[Diagnostic]]:
     from compiler.compile import compile_program
     from compiler.diagnostics import Diagnostics
 
@@ -59,7 +63,7 @@ def _compile(source: Source, path: str, name: str) -> tuple[Module | None, list[
         return _decode(used, _read(os.path.join(folder, *used.split("/")), ""), "", "")
 
     diagnostics = Diagnostics()
-    module = compile_program(source, load, stem, diagnostics)
+    module = compile_program(source, load, stem, diagnostics, analysed)
     if module is not None:
         # The same source gives the same Module, from whichever folder it was named.
         for file in module.files:

@@ -54,8 +54,8 @@ class Unfinished:
         """Goes on, with the value of what was awaited."""
         raise NotImplementedError
 
-    def fail(self, stop: Stop) -> bytes | Unfinished | None:
-        """Goes on where what was awaited raised a Stop."""
+    def fail(self, problem: Exception) -> bytes | Unfinished | None:
+        """Goes on where what was awaited raised something: a Stop, or what is a failure of Quillo itself."""
         raise NotImplementedError
 
     def cancel(self) -> None:
@@ -280,11 +280,17 @@ class ToolCall(Unfinished):
             self._task.resume(value)
         return self._run()
 
-    def fail(self, stop: Stop) -> bytes | Unfinished | None:
+    def fail(self, problem: Exception) -> bytes | Unfinished | None:
+        return self._protocol._guarded(self._id, self._fail, problem)
+
+    def _fail(self, problem: Exception) -> bytes | Unfinished | None:
         if self.cancelled:
             return None
-        self._task.fail(stop)
-        return self._protocol._guarded(self._id, self._run)
+        if not isinstance(problem, Stop):
+            self.cancel()
+            raise problem
+        self._task.fail(problem)
+        return self._run()
 
     def cancel(self) -> None:
         self.cancelled = True

@@ -11,11 +11,12 @@ Rule 1  The descriptors stay blocking: they may be shared with others (a termina
         surprised. A read or write is made only where poll says that it won't block; to a pipe at most PIPE_BUF bytes.
 Rule 2  A client may write long before it reads: what can't be written is queued, and reading goes on, until too
         much is queued.
-Rule 3  The answers to what was read at once go out at once, but nobody waits over 2 ms for another's.
+Rule 3  The answers to what was read at once go out together; after 2 ms those that are there don't wait for others.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -28,7 +29,7 @@ from server.protocol import Protocol, Unfinished
 
 GRACE = 2.0  # seconds for calls under way when standard input has ended
 MOST_QUEUED = 32 * 1024 * 1024  # bytes of answers; while there are more, nothing is read
-READ = 65536
+_READ = 65536
 TURN = 0.002  # seconds of work before answers go out
 
 
@@ -46,7 +47,7 @@ class Output:
         self._poll.register(number, select.POLLOUT)
         mode = os.fstat(number).st_mode
         # Only a pipe's poll promises anything about a size; other kinds take what they can, or never block.
-        self._most = select.PIPE_BUF if not stat.S_ISREG(mode) else READ
+        self._most = select.PIPE_BUF if not stat.S_ISREG(mode) else _READ
         self._socket: Any = None
         if stat.S_ISSOCK(mode):
             import socket
@@ -164,7 +165,11 @@ class Door:
 
 
 class Signals:
-    """Notes SIGTERM and SIGINT instead of being ended by them: `came`. `wake` is readable when one has come."""
+    """Notes SIGTERM and SIGINT instead of being ended by them: `came`. `wake` is readable when one has come.
+
+    Python's own wake-up writes to the pipe as soon as the signal is there; the handler, which runs somewhat later, does
+    so where somebody else has taken the wake-up over (trio).
+    """
 
     def __init__(self) -> None:
         self.came = False
@@ -178,13 +183,15 @@ class Signals:
 
     def _note(self, number: int, frame: Any) -> None:
         self.came = True
+        with contextlib.suppress(OSError):
+            os.write(self._waker, b"!")
 
-    def release_wake(self) -> None:
-        """Gives up waking, which can serve one loop only."""
+    def release_wake_up(self) -> None:
+        """Leaves Python's own wake-up, of which there is one, to another loop."""
         signal.set_wakeup_fd(-1)
 
     def __exit__(self, *_: object) -> None:
-        self.release_wake()
+        self.release_wake_up()
         for number, handler in self._before:
             signal.signal(number, handler)
         os.close(self.wake)
@@ -197,12 +204,13 @@ def serve(protocol: Protocol, input: int, output: int, most: int) -> None:
         return
     door = Door(protocol, most)
     with Signals() as signals:
+        protocol.running.world.database.give_up_when(lambda: signals.came)
         try:
             out = Output(output)
             if not _plain_loop(door, input, out, signals):
                 from server.stdio_tasks import serve_tasks
 
-                signals.release_wake()
+                signals.release_wake_up()
                 serve_tasks(door, input, out, signals)
         except Gone:
             pass
@@ -222,7 +230,7 @@ def _plain_loop(door: Door, input: int, out: Output, signals: Signals) -> bool:
         if out.queued:
             out.drain()
         if input in ready:
-            data = os.read(input, READ)
+            data = read(input)
             if data:
                 _take(door, door.lines(data), out)
             else:
@@ -246,6 +254,14 @@ def _plain_loop(door: Door, input: int, out: Output, signals: Signals) -> bool:
                 poll.register(out.number, select.POLLOUT)
             else:
                 poll.unregister(out.number)
+
+
+def read(input: int) -> bytes:
+    """What there is to read; nothing at the end, also where the other side broke off."""
+    try:
+        return os.read(input, _READ)
+    except OSError:
+        return b""
 
 
 def _take(door: Door, lines: list[bytes], out: Output) -> None:

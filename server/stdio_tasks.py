@@ -5,16 +5,13 @@ Calls begin in the reading task, as in `server.stdio`; only what waits, or has u
 
 from __future__ import annotations
 
-import os
 import select
-import signal
 import time
 
 import trio
 
-from qvm.values import Stop
 from server.protocol import Unfinished
-from server.stdio import GRACE, MOST_QUEUED, READ, TURN, Door, Gone, Output, Signals
+from server.stdio import GRACE, MOST_QUEUED, TURN, Door, Gone, Output, Signals, read
 
 
 def serve_tasks(door: Door, input: int, out: Output, signals: Signals) -> None:
@@ -52,10 +49,8 @@ class _Tasks:
             nursery.cancel_scope.cancel()
 
     async def _watch_signals(self) -> None:
-        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:
-            if not self.signals.came:  # between the two loops
-                await anext(received)
-            self.nursery.cancel_scope.cancel()
+        await trio.lowlevel.wait_readable(self.signals.wake)
+        self.nursery.cancel_scope.cancel()
 
     # reading
 
@@ -68,7 +63,7 @@ class _Tasks:
                 await self._drained()
             if not poll.poll(0):  # always ready for a file and /dev/null, which can't be waited for
                 await trio.lowlevel.wait_readable(self.input)
-            data = os.read(self.input, READ)
+            data = read(self.input)
             if data:
                 await self._take(self.door.lines(data))
             else:
@@ -109,8 +104,8 @@ class _Tasks:
                         continue
                     try:
                         value = await waiting.start()
-                    except Stop as stop:
-                        answer = answer.fail(stop)
+                    except Exception as problem:  # a Stop, or a failure of ours that ends this call only
+                        answer = answer.fail(problem)
                     else:
                         answer = answer.resume(value)
             if scope.cancelled_caught:

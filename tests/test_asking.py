@@ -9,6 +9,7 @@ from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qvm.values import Stop
 from server.asking import (
     DECLINED,
     LIFETIME,
@@ -309,6 +310,17 @@ def test_the_table_forgets_what_has_expired(database):
     assert not used.take(b"a" * 16, 1000, 901)
     assert used.take(b"b" * 16, 2000, 1000 + LIFETIME)
     assert database.main.execute("select nonce from _quillo_ask_states").fetchall() == [(b"b" * 16,)]
+
+
+def test_what_the_program_writes_is_on_disk_when_its_statement_returns(database):
+    used = UsedInDatabase(database)
+    assert used.take(b"a" * 16, 1000, 900)
+    assert database.main.execute("pragma synchronous").fetchone() == (2,)
+    database.main.execute("drop table _quillo_ask_states")
+    database.main.execute("create view _quillo_ask_states as select 1 as nonce, 2 as ends")
+    with pytest.raises(Stop, match="can't keep that a question's state was used"):
+        used.take(b"b" * 16, 1000, 900)
+    assert database.main.execute("pragma synchronous").fetchone() == (2,)
 
 
 def test_a_table_that_the_program_drops_is_made_again(database):

@@ -98,6 +98,8 @@ def test_class_names(arguments: list, text: str) -> None:
         ("**open and *closed*", "<p>**open and <em>closed</em></p>"),
         ("`<b>` ``a ` b`` `", "<p><code>&lt;b&gt;</code> <code>a ` b</code> `</p>"),
         ("\\*a\\* \\`b", "<p>*a* `b</p>"),
+        ("\\``a`", "<p>`<code>a</code></p>"),
+        ("\\``", "<p>``</p>"),
         ("a  \nb\\\nc", "<p>a<br>\nb<br>\nc</p>"),
         ('[a](/b) [c](https://d.e "f")', '<p><a href="/b">a</a> <a href="https://d.e" title="f">c</a></p>'),
         ("[*a* `b`](</c d>)", '<p><a href="/c d"><em>a</em> <code>b</code></a></p>'),

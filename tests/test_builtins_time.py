@@ -153,7 +153,7 @@ def test_a_length_is_added_to_either_kind_of_time() -> None:
             [0, "soon"],
             'argument 2 of `add_time` is no length of time: "soon": write "15m", "12h", "7d" or seconds',
         ),
-        ("add_time", [0, True], "argument 2 of `add_time` must be str or int or float, got bool"),
+        ("add_time", [0, True], "argument 2 of `add_time` must be str, int or float, got bool"),
         ("add_time", [LAST, "1s"], "`add_time` leaves the years 1 to 9999"),
         ("add_time", [0, 2**62], "`add_time` leaves the years 1 to 9999"),
     ],

@@ -1,5 +1,7 @@
 """Promises of `compiler.effects`: what a function uses, what an AI client may be told of it, and the warnings."""
 
+import random
+
 import pytest
 
 from compiler.effects import EFFECTS, UNSEEN
@@ -343,3 +345,20 @@ def test_about_in_a_component_is_an_error() -> None:
 
 def test_the_effects_are_those_of_the_language() -> None:
     assert EFFECTS == ("db", "fs", "http", "net")
+
+
+@pytest.mark.slow
+def test_programs_with_errors_are_analysed_without_an_exception() -> None:
+    """Mutants of the programs above: whatever the tree, and whatever names and types are unknown."""
+    chance = random.Random(8)
+    bodies = [*READ_ONLY.values(), *NOT_READ_ONLY.values()]
+    for _ in range(150):
+        text = HINTS.format(effects=" with db", body=chance.choice(bodies))
+        for _ in range(chance.randint(1, 3)):
+            start = chance.randrange(len(text))
+            piece = chance.choice(
+                ["", "(", "}", "`", "=> ", "confirm(", "db.exec", " ?? ", "return ", text[start : start + 30]]
+            )
+            text = text[:start] + piece + text[start + chance.randint(0, 9) :]
+        result = analysed(text)
+        assert all(d.message for d in result.diagnostics.in_order())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qasm.module import Parameter
-from qvm.host import Waiting
+from qvm.host import Question, Unanswered, Waiting
 from qvm.program import Failed, Pending, Program, Returned, Suspended
 from qvm.values import Err, Stop
 from tests.building import build, builder
@@ -267,6 +267,21 @@ def test_a_suspended_call_that_is_run_again_asks_again():
     assert isinstance(outcome, Returned)
     assert outcome.value == "all"
     assert host.questions[0].place == host.questions[1].place
+
+
+def test_a_host_call_that_comes_to_a_question_suspends_the_call_and_is_made_again():
+    host = RecordingHost()
+    question = Question("confirm", "Pay?", {}, None, "billing", False)
+    host.results["billing.pay"] = Unanswered(question)
+    task = started(build("INT 5", "CALL_BUILTIN billing.pay 1", "RETURN"), host)
+    outcome = task.run()
+    assert isinstance(outcome, Suspended)
+    assert outcome.question is question
+    host.results["billing.pay"] = "paid"
+    finished = task.run()
+    assert isinstance(finished, Returned)
+    assert finished.value == "paid"
+    assert host.calls == [("billing.pay", [5])] * 2
 
 
 def test_a_question_that_is_refused_is_caught_by_nothing():

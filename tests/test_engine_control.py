@@ -269,7 +269,7 @@ def test_what_is_held_back_reaches_from_the_read_to_the_write(read):
     names = [instruction.op.name for instruction in prepared.flow.instructions]
     first = 3 + next(place for place, code in enumerate(read) if code.startswith("LOAD"))
     last = 3 + len(read) - 2
-    assert [pc for pc in range(len(names)) if prepared.holds_back(pc)] == list(range(first, last + 1))
+    assert [pc for pc in range(len(names)) if pc in prepared.held_back] == list(range(first, last + 1))
 
 
 # depth

@@ -365,13 +365,16 @@ def test_variables_behave_as_if_every_value_were_copied(moves, kind):
 def test_building_a_text_or_a_list_by_one_at_a_time_costs_no_copy_each():
     b = builder()
     b.entry(
-        "CHARGE 1", 'CONST ""', "STORE 0", "LIST 0", "STORE 1", "INT 0", "INT 200000", "ITER_RANGE 2",
+        "CHARGE 1", 'CONST ""', "STORE_GLOBAL text", 'CONST ""', "STORE 0",
+        "LIST 0", "STORE 1", "INT 0", "INT 200000", "ITER_RANGE 2",
         "BLOCK 0", "LOOP", "CHARGE 1", "NEXT 2 1", "POP",
         'CONST "abcdefghij"', "EXTEND local 0", "NULL", "LIST 1", "EXTEND local 1",
         "LOAD 0", 'CONST "abcdefghij"', "ADD", "STORE 0",
+        "LOAD_GLOBAL text", 'CONST "abcdefghij"', "ADD", "STORE_GLOBAL text",
         "BR 0", "END", "END",
-        "LOAD 0", "CALL_BUILTIN len 1", "LOAD 1", "CALL_BUILTIN len 1", "LIST 2", "RETURN",
+        "LOAD_GLOBAL text", "CALL_BUILTIN len 1", "LOAD 0", "CALL_BUILTIN len 1", "LOAD 1", "CALL_BUILTIN len 1",
+        "LIST 3", "RETURN",
     )  # fmt: skip
     # With a copy each this would move 400 GB; it is here to end at all.
     outcome = finish(started(b.module, RecordingHost(), max_steps=None))
-    assert outcome.value == [4_000_000, 200_000]  # type: ignore[attr-defined]
+    assert outcome.value == [2_000_000, 4_000_000, 200_000]  # type: ignore[attr-defined]

@@ -41,6 +41,20 @@ def test_every_host_builtin_has_a_handler():
     assert declared == set(HANDLERS)
 
 
+def test_every_host_call_counts_its_arguments_as_the_language_does(host):
+    from compiler.prelude import BUILTINS
+
+    for name in HANDLERS:
+        [overload] = BUILTINS[name].overloads
+        least = sum(not parameter.has_default for parameter in overload.parameters) - overload.variadic
+        wrong = [least - 1] if least else []
+        if not overload.variadic:
+            wrong.append(len(overload.parameters) + 1)
+        for count in wrong:
+            with pytest.raises(Stop, match=rf"^`{name}` takes .*, got {count}$"):
+                host.call(name, [None] * count)
+
+
 # --- files
 
 
@@ -91,8 +105,9 @@ def test_failures_of_files_have_kinds(host, tmp_path):
 
 @pytest.mark.parametrize("call", ["read_file", "write_file", "files", "delete_file"])
 def test_a_path_is_text(host, call):
+    arguments = [5, "x"] if call == "write_file" else [5]
     with pytest.raises(Stop, match=f"argument 1 of `{call}` must be str, got int"):
-        host.call(call, [5, ""])
+        host.call(call, arguments)
 
 
 # --- the clock and random numbers
@@ -173,7 +188,7 @@ def test_what_needs_a_request_says_so(host):
     assert host.call("tenant_from", [Closure(0)]) is None
     for name in ("set_session", "end_session", "request", "mcp_token", "mcp_tokens", "revoke_mcp_token"):
         with pytest.raises(Stop, match=f"`{name}` needs a request to a site: there is none here"):
-            host.call(name, [{}])
+            host.call(name, [{}] if name in ("set_session", "revoke_mcp_token") else [])
 
 
 # --- other sites

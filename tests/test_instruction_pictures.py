@@ -7,7 +7,7 @@ from qasm.module import Module, Parameter
 from qasm.pictures import effect
 from qasm.verifier import verify
 from qvm.frames import Outcome
-from qvm.handlers import MAKERS
+from qvm.handlers import GROUPS, MAKERS
 from qvm.program import Failed, Program, Returned
 from qvm.values import Err
 from tests.building import builder
@@ -140,3 +140,4 @@ def test_every_instruction_takes_and_puts_what_its_picture_says():
 
 def test_each_row_of_the_table_has_one_maker():
     assert set(MAKERS) == {op.number for op in TABLE}
+    assert sum(len(group.MAKERS) for group in GROUPS) == len(TABLE)

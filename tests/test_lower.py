@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from qasm import module_file
 from qasm.instructions import BUILTIN, CONSTANT, FUNCTION, GLOBAL, KEYS, TYPE, decode
 from qasm.module import Function, Module
 from qasm.verifier import verify
+from qvm.program import Failed, Program, Returned
+from qvm.values import Err, Markup, Stop
+from server.host import ProgramHost, World
 from tests.programs import DoesNotCheck, compiled, ran
 
 
@@ -184,6 +190,46 @@ def test_a_local_function_that_captures_nothing_needs_no_closure():
     assert code_of(body) == ["CHARGE 4", "LOAD 0", "CALL down", "RETURN"]
 
 
+def test_a_lambda_given_to_a_builtin_is_written_in_place():
+    assert code_of("fn f(xs: list<int>) = xs | map(x => x * 2)") == [
+        "CHARGE 10",
+        "LOAD 0",
+        "LIST_BEGIN 1",
+        "ITER 2",
+        "BLOCK 0",
+        "LOOP",
+        "CHARGE 8",
+        "NEXT 2 1",
+        "STORE 3",
+        "LOAD 3",
+        "INT 2",
+        "MUL",
+        "LIST_ADD 1",
+        "BR 0",
+        "END",
+        "END",
+        "LIST_END 1",
+        "RETURN",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fn f(xs) = map(xs, x => int(x)?)",
+        "fn f(xs) = map(xs, x => { return 1 })",
+        "fn f(xs) = map(xs, fn(x: int) -> int { x })",
+        "fn f(xs) = map(xs, x => { x += 1; x })",
+        "fn f(xs, g) = map(xs, g)",
+        "fn f(xs) = map(xs, x => g(x))\nfn g(x) = confirm(`${x}?`)",
+        "fn f(xs) = map(xs, x => confirm(`${x}?`))",
+        "fn f(xs) = map(xs, g)\nfn g(x) = confirm(`${x}?`)",
+    ],
+)
+def test_a_lambda_is_left_a_function_where_the_difference_would_show(text):
+    assert any(line.startswith("CALL map") for line in code_of(text))
+
+
 def test_a_variable_that_is_only_looked_at_stays_its_own():
     lines = code_of("fn f() {\n  let xs = [1]\n  xs[0] = len(xs)\n  xs[0]\n}")
     assert "LOAD_SHARED 0 0" not in lines
@@ -269,7 +315,7 @@ def test_routes_tools_and_tests_name_their_functions():
 
 
 def test_builtins_written_in_quillo_are_part_of_the_module_and_marked():
-    module = compiled("print(map([1], x => x))")
+    module = compiled("fn twice(f) = map([1], f)\nprint(twice(x => x))")
     assert function(module, "map").builtin
     assert module.files[function(module, "map").file].name == "prelude"
     assert not any(f.builtin for f in module.functions if f.name != "map")
@@ -387,3 +433,82 @@ def test_what_is_not_supported_yet_is_said_once_and_clearly():
 def test_two_mistakes_of_different_passes_are_both_reported():
     found = refused('let a = b\nlet c: int = "x"\nfn f( {\n}\n')
     assert len(found) >= 2
+
+
+# --- routes, components and tests, as functions -----------------------------------------------------------------------
+
+
+def called(text: str, pick) -> tuple[object, Stop | None]:
+    """What one function of a program gives when it is called by itself, after the top level has run."""
+    module = compiled(text)
+    verify(module)
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(folder, lambda text: None, lambda text: None)
+        program = Program(module)
+        host = ProgramHost(world, world.database.scope())
+        for entry in module.entries:
+            assert isinstance(program.call(entry, [], host).run(), Returned)
+        number, arguments = pick(module)
+        outcome = program.call(number, arguments, host).run()
+        world.database.close()
+    if isinstance(outcome, Failed):
+        return None, outcome.stop
+    assert isinstance(outcome, Returned)
+    return outcome.value, None
+
+
+def test_a_route_is_a_function_of_the_names_in_its_path():
+    text = 'let notes = ["a", "b"]\nroute GET /notes/:id:int = <p>{notes[id]}</p>\n'
+    value, _ = called(text, lambda module: (module.routes[0].function, [1]))
+    assert isinstance(value, Markup)
+    assert value.text == "<p>b</p>"
+
+
+def test_reply_ends_a_request_from_below():
+    text = 'fn need(id) {\n  if id == "0" { reply 404 "no such note" }\n  id\n}\n'
+    text += 'route GET /n/:id = need(id) ?? "never"\n'
+    _, stop = called(text, lambda module: (module.routes[0].function, ["0"]))
+    assert stop is not None
+    assert (stop.kind, stop.detail.status, stop.detail.body) == ("reply", 404, "no such note")
+
+
+def test_an_error_in_a_route_is_its_value_or_stops_it():
+    text = 'fn fails() = err("x")\nroute GET /a = fails()?\nroute GET /b = fails() + 1\n'
+    value, _ = called(text, lambda module: (module.routes[0].function, []))
+    assert isinstance(value, Err)
+    _, stop = called(text, lambda module: (module.routes[1].function, []))
+    assert stop is not None
+    assert stop.error is not None
+
+
+def test_an_assertion_that_does_not_hold_shows_both_sides():
+    text = 'let xs = [1, 2]\ntest "adds" {\n  assert len(xs) == 2\n  assert xs[0] + xs[1] == 4\n}\n'
+    _, stop = called(text, lambda module: (module.tests[0].function, []))
+    assert stop is not None
+    assert "xs[0] + xs[1] == 4" in stop.message
+    assert "3" in stop.message
+    assert stop.places[0].line == 4
+
+
+def test_the_sides_of_an_assertion_are_worked_out_once():
+    text = 'let n = 0\nfn next() {\n  n += 1\n  n\n}\ntest "t" { assert next() == 1 }\ntest "u" { assert n == 0 }\n'
+    assert called(text, lambda module: (module.tests[0].function, []))[1] is None
+
+
+def test_a_component_whose_body_is_an_error_stops_where_it_is_drawn():
+    text = 'component Bad() = err("no page")\nprint(is_err(<Bad/>), is_err(<p><Bad/></p>))\n'
+    assert ran(compiled(text)).lines == ["true true"]
+
+
+CALLBACKS = sorted((Path(__file__).resolve().parent / "lang" / "s13_builtins").glob("callbacks*.qwe"))
+
+
+@pytest.mark.parametrize("path", CALLBACKS, ids=lambda path: path.stem)
+def test_what_is_written_in_place_does_what_the_call_does(path, monkeypatch):
+    text = path.read_text("utf-8")
+    in_place = compiled(text)
+    monkeypatch.setattr("compiler.lower_calls.inlined", lambda *arguments: None)
+    called = compiled(text)
+    assert sum(f.builtin for f in in_place.functions) < sum(f.builtin for f in called.functions)
+    assert ran(in_place).lines == ran(called).lines
+    assert str(ran(in_place).stop) == str(ran(called).stop)

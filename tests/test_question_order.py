@@ -490,6 +490,7 @@ def test_questions_in_used_files_are_refused_in_their_file() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_long_chains_and_deep_loops_are_followed() -> None:
     """Chains have no limit, brackets 200: neither is a matter of the machine's stack, nor of time squared."""
     chain = " + ".join(["1"] * 5_000)

@@ -49,7 +49,7 @@ def test_the_pages_are_what_the_docs_make(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_page_has_its_parts_in_order() -> None:
-    page = make_reference.pages()["db.transaction.md"]
+    page = make_reference.pages()["builtins/db.transaction.md"]
     parts = [line for line in page.split("\n") if line.startswith("#") and not line.startswith("###")]
     assert parts == ["# db.transaction", "## What it does", "## Example", "## Edge cases", "## Errors", "## See also"]
     assert "db.transaction(f: fn() -> T) -> T ! { kind: str, message: str }\n" in page

@@ -1,5 +1,6 @@
 """Promises of `compiler.schemas`: JSON Schema 2020-12 of types, exactly as language.md section 3 has it."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -189,6 +190,14 @@ def test_types_that_refer_to_each_other_are_written_once_each() -> None:
     assert schema["items"] == {"$ref": "#/$defs/Tree"}
     assert schema["$defs"]["Tree"]["properties"]["leaves"]["items"] == {"$ref": "#/$defs/Leaf"}
     assert schema["$defs"]["Leaf"]["properties"]["of"] == {"$ref": "#/$defs/Tree"}
+
+
+def test_a_long_row_of_types_that_refer_to_the_next_is_written() -> None:
+    names = [named(f"T{number}", INT) for number in range(3_000)]
+    for this, following in pairwise(names):
+        this.target = record(a=following)
+    names[-1].target = record(end=INT)
+    assert list(schema_of(names[0])["$defs"]) == [name.qualified for name in names]
 
 
 def test_a_named_list_that_holds_itself_stands_under_defs() -> None:

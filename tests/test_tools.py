@@ -230,6 +230,10 @@ DOC = "/// Does it.\n"
             "2: error: a tool answers with data, not a page: `go` answers with markup, as `<p>...</p>` makes",
         ),
         (
+            "fn mcp go(n: int) -> any { if n == 1 { return respond(404, 1) }\n2 }",
+            "2: error: a tool answers with data, not a page: `go` answers with a response, as `redirect(...)` makes",
+        ),
+        (
             "fn mcp go() -> list<html> = [<p>yes</p>]",
             "2: error: tool `go` gives markup: an AI client can take data only",
         ),

@@ -20,7 +20,8 @@ from compiler.compile import compile_program
 from compiler.diagnostics import Diagnostics
 from compiler.source import Source, SourceError
 from qasm import module_file
-from qasm.disassembler import listing
+from qasm.disassembler import disassemble
+from qasm.listing import listing
 from qasm.verifier import verify
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,7 +81,7 @@ def examine(text: str) -> None:
         return
     loaded = module_file.load(module_file.dump(module))
     verify(loaded)
-    listing(loaded)
+    listing(loaded), disassemble(loaded)
 
 
 def main() -> int:

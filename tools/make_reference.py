@@ -1,4 +1,4 @@
-"""Makes the pages of `docs/reference/builtins`, one a builtin and one that lists them, of the docs in the prelude.
+"""Makes the reference of the builtins, `docs/reference`, of the prelude's docs: a page for each, and one that lists them.
 
     python -m tools.make_reference            writes the pages, and removes those of builtins that are gone
     python -m tools.make_reference --check    compares them, and ends with status 1 where they differ
@@ -14,13 +14,13 @@ from pathlib import Path
 
 from tools.prelude_reader import ROOT, Entry, PreludeError, read_prelude
 
-FOLDER = ROOT / "docs" / "reference" / "builtins"
+FOLDER = ROOT / "docs" / "reference"
 _MADE = "<!-- Made by tools/make_reference.py of compiler/prelude.qwe: change that file. -->\n"
 _EFFECTS = {"db": "the database", "fs": "files", "http": "requests to other sites", "net": "the network"}
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by its file's name. Raises PreludeError."""
+    """The text of each page by its path in `docs/reference`. Raises PreludeError."""
     entries = [entry for entry in read_prelude() if not entry.builtin.hidden]
     names = {entry.builtin.name for entry in entries}
     made = {"README.md": _list_of_all(entries)}
@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
         unknown = [name for name in entry.doc.see if name not in names]
         if unknown:
             raise PreludeError(f"`{entry.builtin.name}` sends its reader to {', '.join(unknown)}, which is not there")
-        made[f"{entry.builtin.name}.md"] = _page(entry)
+        made[f"builtins/{entry.builtin.name}.md"] = _page(entry)
     return made
 
 
@@ -40,7 +40,7 @@ def _list_of_all(entries: list[Entry]) -> str:
         if entry.section != section:
             section = entry.section
             parts += [*([""] if parts[-1] else []), f"## {section[0].upper()}{section[1:]}", ""]
-        parts.append(f"- {_link(entry.builtin.name)}: {_first_sentence(entry.doc.paragraphs[0])}")
+        parts.append(f"- {_link(entry.builtin.name, 'builtins/')}: {_first_sentence(entry.doc.paragraphs[0])}")
     return "\n".join(parts) + "\n"
 
 
@@ -70,8 +70,8 @@ def _page(entry: Entry) -> str:
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def _link(name: str) -> str:
-    return f"[`{name}`]({name}.md)"
+def _link(name: str, folder: str = "") -> str:
+    return f"[`{name}`]({folder}{name}.md)"
 
 
 def _first_sentence(text: str) -> str:
@@ -85,8 +85,9 @@ def _first_sentence(text: str) -> str:
 
 
 def _stale(wanted: dict[str, str], folder: Path) -> list[str]:
-    """The names of the files in `folder` that are not there, not as they should be, or too many."""
-    there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    """The paths in `folder` of the pages that are not there, not as they should be, or too many."""
+    found = [*folder.glob("README.md"), *folder.glob("builtins/*.md")]
+    there = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
     return sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
 
 
@@ -102,9 +103,9 @@ def main(arguments: list[str]) -> int:
     stale = _stale(wanted, FOLDER)
     if arguments:
         for name in stale:
-            print(f"docs/reference/builtins/{name} is stale: run python -m tools.make_reference", file=sys.stderr)
+            print(f"docs/reference/{name} is stale: run python -m tools.make_reference", file=sys.stderr)
         return 1 if stale else 0
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / "builtins").mkdir(parents=True, exist_ok=True)
     for name in stale:
         if name in wanted:
             (FOLDER / name).write_text(wanted[name], encoding="utf-8")

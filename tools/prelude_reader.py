@@ -174,8 +174,8 @@ def read_doc(text: str, where: str) -> Doc:
         else:
             raise PreludeError(f"{where}: there is no tag `@{tag[1]}`")
     doc.paragraphs = [part.replace("\n", " ").strip() for part in "\n".join(parts[0][1]).split("\n\n") if part.strip()]
-    for tag, lines in parts[1:]:
-        _put(doc, tag, lines, where)
+    for name, lines in parts[1:]:
+        _put(doc, name, lines, where)
     if any(example.output == "" for example in doc.examples):
         raise PreludeError(f"{where}: an `@example` needs its `@output`")
     return doc

@@ -24,7 +24,7 @@ _KEY_DEPTH = 20  # so deep a record or list is looked into for its hash
 
 def _len(x: Any) -> int:
     if type(x) not in (str, list, dict, bytes):
-        raise wrong(1, "len", "str or list or record or bytes", x)
+        raise wrong(1, "len", "str, list, record or bytes", x)
     return len(x)
 
 
@@ -160,7 +160,7 @@ def _chosen(builtin: str, choose: Callable[..., Any], xs: Any, b: Any) -> Any:
         _need_order(xs, builtin, "the items")
         return choose(xs)
     if type(xs) not in _NUMBERS and type(xs) is not str:
-        raise wrong(1, builtin, "int or float or str", xs)
+        raise wrong(1, builtin, "int, float or str", xs)
     if type(xs) is str and type(b) is not str:
         raise wrong(2, builtin, "str", b)
     if type(xs) is not str and type(b) not in _NUMBERS:

@@ -79,7 +79,7 @@ class _Inline:
         return end
 
     def _code(self, length: int, start: int, end: int) -> int:
-        places = self.ticks[length]
+        places = self.ticks.get(length, [])  # an escaped backtick may have made this run shorter
         while places and places[-1] <= start:
             places.pop()
         if not places:

@@ -113,7 +113,7 @@ def _add_time(t: Any, length: Any) -> str | int:
     """Gives the kind that it is given."""
     _need_time_kind(t, "add_time")
     if type(length) not in (str, int, float):
-        raise wrong(2, "add_time", "str or int or float", length)
+        raise wrong(2, "add_time", "str, int or float", length)
     time = _time_of(t, "add_time")
     added = length_of_time(length)
     if added is None:

@@ -12,7 +12,7 @@ from qvm.operators import over_64_bits
 from qvm.text import quoted, to_json, write_out
 from qvm.values import INT_MAX, INT_MIN, Err, Stop
 
-_WANTED = "str or int or float"
+_WANTED = "str, int or float"
 
 
 def _int(x: Any) -> int | Err:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,7 @@ class Server:
 
     def __init__(self, program: Path, *options: str, **more: Any) -> None:
         self.process = spawn(["mcp", str(program), *options], **more)
+        self.buffers = {self.process.stdout: b"", self.process.stderr: b""}
 
     def __enter__(self) -> Server:
         return self
@@ -105,12 +107,22 @@ class Server:
 
     def read(self) -> dict[str, Any]:
         """The next answer."""
-        assert self.process.stdout
-        data = self.process.stdout.readline()
-        assert data.endswith(b"\n"), f"the server ended with status {self.process.wait(PATIENCE)}"
-        answer = json.loads(data)
+        answer = json.loads(self._line(self.process.stdout, "answer"))
         hold_to_schema(answer)
         return answer
+
+    def read_error(self) -> str:
+        """The next line of standard error, without its end."""
+        return self._line(self.process.stderr, "line on standard error").decode()
+
+    def _line(self, stream: Any, what: str) -> bytes:
+        while b"\n" not in self.buffers[stream]:
+            ready = select.select([stream], [], [], PATIENCE)[0]
+            data = os.read(stream.fileno(), 65536) if ready else b""
+            assert data, f"no {what}: the server {'has ended' if ready else f'is silent for {PATIENCE} s'}"
+            self.buffers[stream] += data
+        line, _, self.buffers[stream] = self.buffers[stream].partition(b"\n")
+        return line
 
     def ask(self, message: Any) -> dict[str, Any]:
         self.send(message)
@@ -119,5 +131,7 @@ class Server:
     def end(self) -> tuple[int, bytes, str]:
         """Closes the server's input; its status, what it still wrote, and its standard error."""
         output, errors = self.process.communicate(timeout=PATIENCE)
+        output = self.buffers[self.process.stdout] + output
+        errors = self.buffers[self.process.stderr] + errors
         assert "Traceback" not in errors.decode()
         return self.process.returncode, output, errors.decode()

@@ -320,3 +320,27 @@ def test_a_short_secret_ends_the_start(program):
 def test_a_limit_on_calls_is_one_of_the_command_line(program):
     done = quillo("mcp", str(program), "--max-tool-calls", "1", input=messages())
     assert [json.loads(answer).get("error", {}).get("code") for answer in done.stdout.splitlines()] == [None, 429, 429]
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_a_signal_ends_a_statement_that_would_never_end(program, waiting):
+    query = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+    never = f'/// Never ends.\nfn mcp never() {{\n  print("begun")\n  db.query("{query}")\n}}\n'
+    program.write_text(f'db.open(":memory:")\n{PROGRAM}\n{never}', "utf-8")
+    with Server(program) as server:
+        if waiting:
+            server.send(call(1, "sleeps", length="1ms"))
+            server.read()
+        server.send(call(2, "never"))
+        while server.read_error() != "begun":
+            pass
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(PATIENCE) == 0
+
+
+def test_a_signal_during_the_top_level_ends_it(program):
+    program.write_text(f'print("begun")\nsleep("1h")\n{PROGRAM}', "utf-8")
+    with Server(program) as server:
+        assert server.read_error() == "begun"
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(PATIENCE) == 0
