@@ -5,6 +5,9 @@ compile_program(main, load, name, diagnostics) -> Module | None
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from compiler.diagnostics import Diagnostics
 from compiler.source import Loader, Source
 from qasm.module import Module

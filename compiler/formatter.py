@@ -9,14 +9,20 @@ tokens, the source stays as it is.
 
 from __future__ import annotations
 
+from typing import Any
+
 from compiler.diagnostics import Diagnostics
 from compiler.formatter_layout import Layout
 from compiler.formatter_reading import Reader
 from compiler.lexer import Lexer
 from compiler.parser import parse
 from compiler.source import Source
+from compiler.tokens import Bracket, types
 
-_CLOSERS = frozenset({"RPAREN", "RBRACKET", "RBRACE"})
+_OPENERS = types(
+    "CALL LIST RECORD PARAMETERS LAMBDA LPAREN INDEX BLOCK EVENT_OPEN ARMS HOLE MARKUP_OPEN ATTRIBUTE_OPEN SPREAD_OPEN"
+)
+_CLOSERS = types("RPAREN RBRACKET RBRACE")
 
 
 def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
@@ -43,29 +49,27 @@ def same_tokens(one: Source, other: Source) -> bool:
     return _meaning(one) == _meaning(other)
 
 
-def _meaning(source: Source) -> tuple[list[tuple[str, object]], tuple[str, int] | None]:
-    problems: list[str] = []
-    lexer = Lexer(source, lambda code, *rest: problems.append(code))
-    meaning: list[tuple[str, object]] = []
+def _meaning(source: Source) -> tuple[list[tuple[str, Any]], list[tuple[int, str]], str, bool]:
+    """The tokens without their places, the docs by the number of the token that they stand before, and the notes."""
+    mistakes: list[str] = []
+    lexer = Lexer(source, lambda *report: mistakes.append(report[0]))
+    tokens: list[tuple[str, Any]] = []
+    docs: list[tuple[int, str]] = []
     opened: list[str] = []
-    token = lexer.next_token()
-    starts = {}
-    while token.type != "END":
-        type, value = token.type, token.value
-        starts[token.start] = len(meaning)
-        if hasattr(value, "kind"):  # a bracket
-            value = value.name
-            if type in _CLOSERS:
-                opened.pop()
-                if meaning and meaning[-1][0] in ("COMMA", "NL"):
-                    meaning.pop()
-            elif type not in ("TEMPLATE", "SQL", "TEMPLATE_END", "TAG", "TAG_END", "EMPTY_END", "END_TAG"):
-                opened.append(type)
-        if type == "COMMA" and opened and opened[-1] == "ARMS":
-            type = "NL"
-        if type == "NL":
-            value = ""
-        meaning.append((type, value))
+    while True:
         token = lexer.next_token()
-    docs = {starts.get(at): text for at, (_, text) in lexer.docs.items()}
-    return [*meaning, ("docs", docs), ("problems", problems)], lexer.notes and (lexer.notes[0], 0)
+        type = token.type
+        value: Any = token.value.name if isinstance(token.value, Bracket) else token.value
+        if type in _CLOSERS:
+            opened.pop()
+            if tokens[-1][0] in ("COMMA", "NL"):
+                tokens.pop()
+        elif type in _OPENERS:
+            opened.append(type)
+        elif type == "NL" or (type == "COMMA" and opened and opened[-1] == "ARMS"):
+            type, value = "NL", None
+        if token.start in lexer.docs and (not tokens or tokens[-1][0] in ("NL", "BLOCK")):
+            docs.append((len(tokens), lexer.docs[token.start][1]))
+        tokens.append((type, value))
+        if type == "END":
+            return tokens, docs, lexer.notes[0] if lexer.notes is not None else "", bool(mistakes)

@@ -230,17 +230,21 @@ class Layout:
                 self._unbroken(group, after)
             else:
                 self._broken(group, True)
-        elif group.hugged is not None and self.column + group.hug <= LIMIT and not self._fits_apart(group):
+        elif self._hugs(group, after):
             self._unbroken(group, after)
         else:
             self._broken(group, True)
 
-    def _fits_apart(self, group: Group) -> bool:
-        """Would a lambda that ends in an element fit on a line of its own? Then the element is not broken."""
-        entry = group.entries[-1]
-        if not isinstance(group.hugged, Element) or entry.line is None or len(entry.line.pieces) == 1:
+    def _hugs(self, group: Group, after: int) -> bool:
+        """Is the last item of a group that is too long broken in its place?"""
+        hugged = group.hugged
+        if hugged is None or self.column + group.hug > LIMIT or self.indent + group.hug_last + after > LIMIT:
             return False
-        return self.indent + INDENT + entry.line.first + 1 <= LIMIT
+        if isinstance(hugged, Group):
+            return True
+        # Not if it is a lambda that fits on a line of its own, with the element in which it ends.
+        line = group.entries[-1].line
+        return line is None or len(line.pieces) == 1 or self.indent + INDENT + line.first + 1 > LIMIT
 
     def _unbroken(self, group: Group, after: int) -> None:
         """A group whose brackets stand beside what is in them, which is broken itself."""

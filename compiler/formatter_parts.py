@@ -233,6 +233,7 @@ class Group(Piece):
         "closes_on_own_line",
         "entries",
         "hug",
+        "hug_last",
         "hugged",
         "kind",
         "only_by_author",
@@ -255,8 +256,9 @@ class Group(Piece):
         self.opens_line = False  # the author has a line break behind the opening bracket
         self.closes_on_own_line = False  # … before the closing one
         self.trailing_comma = False  # if it is broken, its last item has a comma behind it
-        self.hugged: Piece | None = None  # what ends the last item and can be broken in its place
+        self.hugged: Group | Element | None = None  # what ends the last item and can be broken in its place
         self.hug = 0  # the columns up to and with the bracket that opens `hugged`
+        self.hug_last = 0  # those from the one that closes it
         self.tie: Tie | None = None
 
     @property
@@ -325,10 +327,12 @@ class Group(Piece):
         last = _ending(self.entries[-1])
         if last is not None and candidates == [last]:
             self.hugged = last
-            self.hug = self.first - len(self.pad) - len(self.closer) - last.first + last.lead
+            closing = len(self.pad) + len(self.closer)
+            self.hug = self.first - closing - last.first + last.lead
+            self.hug_last = closing + (len(last.closer) if isinstance(last, Group) else last.closing)
 
 
-def _ending(entry: Entry) -> Piece | None:
+def _ending(entry: Entry) -> Group | Element | None:
     """What ends an item and may be broken while the brackets around stay: a record, a list, a block, an element."""
     if entry.line is None or not entry.line.pieces:
         return None
@@ -427,6 +431,8 @@ class Element(Piece):
         for attribute in self.attributes:
             width.add_text(attribute.gap)
             width.add(attribute)
+        if self.tag_broken:
+            width.add_line_end()
         width.add_text(self.sign)
         self.lead = len(self.name) if self.attributes else width.now
         self.stops = bool(self.attributes or units or self.raw)
@@ -444,3 +450,8 @@ class Element(Piece):
         width.add_text(" " if self.end_space == SPACE else "")
         width.add_text(self.end_tag)
         self.first, self.last, self.forced = width.result()
+
+    @property
+    def closing(self) -> int:
+        """The columns of what ends it, if it is broken."""
+        return len(self.end_tag) if self.units else len(self.sign) + len(self.end_tag)

@@ -94,7 +94,7 @@ class _OpenGroup:
         self.in_pattern = in_pattern
         self.comments: list[tuple[int, int, int]] = []
         self.breaks = 0  # line ends behind the last of them
-        self.separated = -1  # where a `;` stands
+        self.separated = -1  # where a `;` or a comma stands
         self.spread = False  # the last item begins with `...`
 
 
@@ -222,6 +222,9 @@ class Reader:
             return
         if type == "COMMA" and self._ends_item():
             self._end_item(token)
+            group = self.stack[-1]
+            assert isinstance(group, _OpenGroup)
+            group.separated = token.start
             self.end = token.end
             return
         top = self.stack[-1]

@@ -72,7 +72,8 @@ class _Reasons:
                 if use.builtin.name in STATEMENTS:
                     statements = True
                     place = _place(body.source, use.node.start)
-                    yield f"  {place}: the statement of `{use.builtin.name}` is a `select` written in the program"
+                    statement = f"the statement of `{use.builtin.name}`"
+                    yield f"  {place}: {statement} is a `select` written here, with functions of SQLite's own alone"
         if not statements:
             yield "  it runs no statement of a database"
         yield "  it changes no session, cookie, file or top-level variable"
@@ -103,15 +104,20 @@ class _Reasons:
 
     def _against(self, reasons: list[Reason], facts: tuple[str, ...]) -> Iterator[str]:
         """First what the head of the tool says, then each place in the code, then what is out of sight."""
-        for reason in reasons:
-            if not reason.fact:
-                yield from _steps(self.effects.steps(reason))
-                if self.function.effects is None:
+        head = _place(self.body.source, self.function.name_start or self.function.start)
+        if self.function.effects is None:
+            for reason in reasons:
+                if not reason.fact:
+                    yield f"  {head}: {reason.text}"
                     used = self.effects.uses(self.function)
-                    yield f"    `{with_clause(used)}` says what it uses" if used else "    `with` says what it uses"
+                    yield (
+                        f"    `{with_clause(used)}` says what it uses" if used else "    a `with` says what it may use"
+                    )
+        else:
+            yield from (f"  {head}: its `with` names {effect}" for effect in self.function.effects if effect in facts)
         for body in self.reached:
             seen: set[syntax.Node] = set()
-            for finding in self.effects.findings(body):
+            for finding in sorted(self.effects.findings(body), key=lambda finding: finding.node.start):
                 if finding.fact in facts and finding.node not in seen:
                     seen.add(finding.node)
                     yield from _steps([*self.ways[body], Step(finding.text, body.source, finding.node.start)])

@@ -14,7 +14,7 @@ BUILTINS: dict[str, Builtin] = {
     'trim_start': Builtin('trim_start', (Overload((P('s', 'str'),), False, 'str', False),), 'native', '', '', 'The text without white space at its start.', '', False),
     'trim_end': Builtin('trim_end', (Overload((P('s', 'str'),), False, 'str', False),), 'native', '', '', 'The text without white space at its end.', '', False),
     'split': Builtin('split', (Overload((P('s', 'str'), P('sep', 'str'),), False, 'list<str>', False),), 'native', '', '', 'The parts of a text between separators.', '', False),
-    'join': Builtin('join', (Overload((P('xs', 'list<str>'), P('sep', 'str', True, ''),), False, 'str', False),), 'native', '', '', 'The texts of a list as one text, with a separator between them.', '', False),
+    'join': Builtin('join', (Overload((P('xs', 'list<any>'), P('sep', 'str', True, ''),), False, 'str', False),), 'native', '', '', 'The texts of a list as one text, with a separator between them.', '', False),
     'replace': Builtin('replace', (Overload((P('s', 'str'), P('from', 'str'), P('to', 'str'),), False, 'str', False),), 'native', '', '', 'The text with every `from` in it replaced by `to`.', '', False),
     'contains': Builtin('contains', (Overload((P('s', 'str'), P('part', 'str'),), False, 'bool', False), Overload((P('xs', 'list<any>'), P('x', 'any'),), False, 'bool', False),), 'native', '', '', 'Is `part` in the text, or `x` in the list?', '', False),
     'starts_with': Builtin('starts_with', (Overload((P('s', 'str'), P('part', 'str'),), False, 'bool', False),), 'native', '', '', 'Does the text begin with `part`?', '', False),

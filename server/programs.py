@@ -51,9 +51,7 @@ def compile_file(path: str, analysed: Analysed | None = None) -> tuple[Module | 
     return _compile(source, path, name, analysed)
 
 
-def _compile(
-    source: Source, path: str, name: str, analysed: Analysed | None
-) -> tuple[Module | None, list[Diagnostic]]:
+def _compile(source: Source, path: str, name: str, analysed: Analysed | None) -> tuple[Module | None, list[Diagnostic]]:
     from compiler.compile import compile_program
     from compiler.diagnostics import Diagnostics
 

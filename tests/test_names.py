@@ -34,10 +34,8 @@ def nodes(root: Any) -> Iterator[syntax.Node]:
             left += reversed(node)
         elif isinstance(node, syntax.Node):
             yield node
-            fields = [
-                f for f in node.__dataclass_fields__ if f not in ("symbol", "captures", "owned", "type", "source")
-            ]
-            left += [getattr(node, f) for f in reversed(fields)]
+            # What the parser writes: the rest is found later, and leads back up.
+            left += [getattr(node, name) for name in reversed(type(node).__match_args__)]
 
 
 def uses(program: Program, name: str) -> list[Symbol | None]:

@@ -1,4 +1,4 @@
-"""Makes the reference of the builtins, `docs/reference`, of the prelude's docs: a page for each, and one that lists them.
+"""Makes the reference of the builtins of the docs in the prelude: a page for each, and one that lists them.
 
     python -m tools.make_reference            writes the pages, and removes those of builtins that are gone
     python -m tools.make_reference --check    compares them, and ends with status 1 where they differ

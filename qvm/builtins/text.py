@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from qvm.builtins.arguments import need_int, need_list, need_number, need_text, wrong, wrong_item
+from qvm.builtins.arguments import need_int, need_list, need_number, need_text, wrong
 from qvm.mistakes import check_size, check_text, text_too_big
-from qvm.text import escape_html
+from qvm.text import escape_html, write_out
 from qvm.values import SIZE_LIMIT, TEXT_LIMIT, Stop
 
 _DIGITS_MOST = 100  # after the point
@@ -44,16 +44,17 @@ def _split(s: Any, sep: Any) -> list[str]:
 
 
 def _join(xs: Any, sep: Any = "") -> str:
-    need_list(xs, 1, "join", "list<str>")
+    need_list(xs, 1, "join")
     need_text(sep, 2, "join")
-    length = len(sep) * (len(xs) - 1)
-    for index, item in enumerate(xs):
-        if type(item) is not str:
-            raise wrong_item(index, 1, "join", "str", item)
-        length += len(item)
-    if length > TEXT_LIMIT:
-        raise text_too_big()
-    return check_text(sep.join(xs))
+    texts = []
+    left = TEXT_LIMIT - len(sep) * (len(xs) - 1)
+    for item in xs:
+        text = item if type(item) is str else write_out(item)
+        texts.append(text)
+        left -= len(text)
+        if left < 0:  # looked at here: a small list may hold one long text many times
+            raise text_too_big()
+    return check_text(sep.join(texts))
 
 
 def _replace(s: Any, from_: Any, to: Any) -> str:
