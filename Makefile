@@ -30,10 +30,12 @@ check: $(READY) ## Format, lint, types, layers, generated files
 	$(BIN)/python -m tools.layers
 	$(BIN)/python -m tools.make_tables --check
 	$(BIN)/python -m tools.make_prelude --check
+	$(BIN)/python -m tools.make_reference --check
 
-tables: $(READY) ## Make the generated files anew: the parser's tables and the builtins' table
+tables: $(READY) ## Make the generated files anew: the parser's tables, the builtins' table and the reference
 	$(BIN)/python -m tools.make_tables
 	$(BIN)/python -m tools.make_prelude
+	$(BIN)/python -m tools.make_reference
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff format .

@@ -9,9 +9,11 @@ from server import VERSION
 
 # By name: the file, and the line that `quillo --help` shows, which is the first of the command's own help.
 COMMANDS: Table = {
+    "ask": ("cli.ask", "Calls one tool, and asks its questions here."),
     "build": ("cli.build", "Writes the compiled program to a file."),
     "check": ("cli.check", "Says what is wrong with a program."),
     "docs": ("cli.docs", "Prints what an AI client is sent."),
+    "fmt": ("cli.fmt", "Writes programs in the one style."),
     "mcp": ("cli.mcp_command", "Serves a program's tools to an AI client over stdio."),
     "run": ("cli.run", "Runs a program."),
     "test": ("cli.test", "Runs a program's `test` blocks."),

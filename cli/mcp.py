@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from server.programs import RunningProgram
+    from server.recorder import Recorder
 
 SHORTEST_SECRET = 32  # bytes of QUILLO_SECRET
 
 
-def options_of(arguments: list[str]) -> tuple[str, str | None, int | None] | None:
-    """(FILE, --policy, --max-tool-calls) of a command line; None for one that is not exactly right."""
+def options_of(arguments: list[str]) -> tuple[str, str | None, int | None, str | None] | None:
+    """(FILE, --policy, --max-tool-calls, --record) of a command line; None for one that is not exactly right."""
     files: list[str] = []
     found: dict[str, str] = {}
     waiting = iter(arguments)
@@ -25,7 +26,7 @@ def options_of(arguments: list[str]) -> tuple[str, str | None, int | None] | Non
             files.append(argument)
             continue
         name, given, value = argument.partition("=")
-        if name not in ("--policy", "--max-tool-calls"):
+        if name not in ("--policy", "--max-tool-calls", "--record"):
             return None
         value = value if given else next(waiting, "")
         if not value:
@@ -34,14 +35,16 @@ def options_of(arguments: list[str]) -> tuple[str, str | None, int | None] | Non
     calls = found.get("--max-tool-calls")
     if len(files) != 1 or not files[0] or (calls is not None and not _is_count(calls)):
         return None
-    return files[0], found.get("--policy"), int(calls) if calls else None
+    return files[0], found.get("--policy"), int(calls) if calls else None, found.get("--record")
 
 
 def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0
 
 
-def serve(path: str, policy_path: str | None, max_tool_calls: int | None, input: int, output: int) -> int:
+def serve(
+    path: str, policy_path: str | None, max_tool_calls: int | None, record: str | None, input: int, output: int
+) -> int:
     """Checks the program, runs its top level, serves. Gives the process's status."""
     import signal
 
@@ -71,20 +74,36 @@ def serve(path: str, policy_path: str | None, max_tool_calls: int | None, input:
         signal.signal(number, _leave)
     world = World(folder_of(path), _write, write_error, policy, serving="quillo mcp")
     running = RunningProgram(module, world)
+    recorder = None
+    if record is not None:
+        from server.recorder import Recorder
+
+        known = [] if secret is None else [(os.environ["QUILLO_SECRET"], "QUILLO_SECRET")]
+        try:
+            recorder = Recorder(record, module, write_error, world.clock, known)
+        except OSError as error:
+            return _refuse(f"{shown(record)}: error: calls can't be recorded there: {(error.strerror or '').lower()}")
     try:
-        running.run_top_level()
+        running.run_top_level(recorder)
     except Stop as stop:
         running.close()
         return _refuse(render(stop, main_file(module)))
     try:
-        _serve(running, secret, max_tool_calls, input, output, min(policy.max_body or MAX_MESSAGE, MAX_MESSAGE))
+        most = min(policy.max_body or MAX_MESSAGE, MAX_MESSAGE)
+        _serve(running, secret, max_tool_calls, recorder, input, output, most)
     finally:
         running.close()
     return 0
 
 
 def _serve(
-    running: RunningProgram, secret: bytes | None, max_tool_calls: int | None, input: int, output: int, most: int
+    running: RunningProgram,
+    secret: bytes | None,
+    max_tool_calls: int | None,
+    recorder: Recorder | None,
+    input: int,
+    output: int,
+    most: int,
 ) -> None:
     import gc
     import time
@@ -103,7 +122,7 @@ def _serve(
         count = CallCount(min(max_tool_calls, policy.max_tool_calls or max_tool_calls), time.monotonic)
     gc.freeze()
     gc.enable()
-    serve_stdio(Protocol(running, asking, count=count), input, output, most)
+    serve_stdio(Protocol(running, asking, count=count, recorder=recorder), input, output, most)
 
 
 class SecretError(Exception):

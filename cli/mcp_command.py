@@ -14,7 +14,8 @@ import click
     type=click.IntRange(1, 10**9 - 1),
     help="Tool calls that the client may make in a minute.",
 )
-def command(file: str, policy: str | None, max_tool_calls: int | None) -> None:
+@click.option("--record", metavar="DIR", help="Writes each call to a file in DIR, for `qvm replay`.")
+def command(file: str, policy: str | None, max_tool_calls: int | None, record: str | None) -> None:
     """Serves a program's tools to an AI client over stdio.
 
     FILE is a program (.qwe) or a compiled one (.qvm). A client starts this command and talks to it over standard input
@@ -23,4 +24,4 @@ def command(file: str, policy: str | None, max_tool_calls: int | None) -> None:
     from cli.mcp import serve
     from server.descriptors import take_over_descriptors
 
-    raise SystemExit(serve(file, policy, max_tool_calls, *take_over_descriptors()))
+    raise SystemExit(serve(file, policy, max_tool_calls, record, *take_over_descriptors()))

@@ -1,4 +1,4 @@
-"""The `qvm` command: looks at compiled programs, checks them, and makes them from their text form."""
+"""The `qvm` command: looks at compiled programs and recorded calls, checks and replays them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from cli.lazy_group import LazyGroup, Table, run_group
 COMMANDS: Table = {
     "assemble": ("cli.qvm_assemble", "Makes a module of its text form."),
     "disasm": ("cli.qvm_disasm", "Shows a program's instructions beside its lines."),
+    "replay": ("cli.qvm_replay", "Runs a recorded call again, without its database and network."),
+    "snapshot": ("cli.qvm_snapshot", "Shows a call as it stood when it asked the person."),
     "verify": ("cli.qvm_verify", "Checks that a module is whole and can be run."),
 }
 
@@ -16,7 +18,7 @@ COMMANDS: Table = {
 @click.group(cls=LazyGroup, table=COMMANDS, name="qvm", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="quillo", prog_name="qvm", message="%(prog)s %(version)s")
 def group() -> None:
-    """Looks at compiled Quillo programs, checks them, and makes them from their text form."""
+    """Looks at compiled Quillo programs and recorded calls, checks them, and runs calls again."""
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -12,11 +12,12 @@ from compiler.check_values import element_type, field_type
 from compiler.checking import STATEMENTS, Checking, Wanted
 from compiler.names import Symbol
 from compiler.narrowing import path_of
-from compiler.relations import MISTAKE, bounded, fits, join, kinds_of, members_of, widened
+from compiler.relations import MISTAKE, bounded, fits, join, kinds_of, members_of, settled, widened
 from compiler.types import (
     ANY,
     ERROR,
     NEVER,
+    NULL,
     STR,
     FieldType,
     ListType,
@@ -71,6 +72,8 @@ def _assign_variable(check: Checking, node: syntax.Assign, symbol: Symbol) -> Wa
     else:
         type = yield check.expression(node.value, wanted if fixed else None)
     check.typed(node.target, declared)
+    if type == MISTAKE and resolved(declared) == NULL and not _mentions(node.value, symbol):
+        type = ANY  # nothing is known of a variable that held no more than null
     if type in (ERROR, MISTAKE):
         type = NEVER
     if fixed:
@@ -89,6 +92,20 @@ def _assign_variable(check: Checking, node: syntax.Assign, symbol: Symbol) -> Wa
         given[-1][symbol] = join(given[-1][symbol], type) if symbol in given[-1] else type
     check.flow.written(symbol)
     check.know_value(symbol, type)
+
+
+def _mentions(node: syntax.Expression, symbol: Symbol) -> bool:
+    """Does an expression use a variable?"""
+    left: list[object] = [node]
+    while left:
+        part = left.pop()
+        if isinstance(part, syntax.Name) and part.symbol is symbol:
+            return True
+        if isinstance(part, syntax.Node):
+            left += [getattr(part, name) for name in type(part).__match_args__]
+        elif isinstance(part, list):
+            left += part
+    return False
 
 
 def _adds_wrong_items(node: syntax.Assign, value: Type, declared: Type) -> bool:
@@ -179,7 +196,7 @@ def _leaf(check: Checking, last: Step, container: Type, key: Type) -> tuple[Type
     maps = [inner.value for inner in map(resolved, members_of(container)) if isinstance(inner, MapType)]
     if maps and len(maps) == len(members_of(container)):
         return old, join(*maps)
-    return old, old
+    return old, settled(old)
 
 
 def _closed_key(check: Checking, last: syntax.Index, container: Type) -> None:

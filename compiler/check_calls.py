@@ -324,7 +324,8 @@ def _result(builtin: Builtin, overload: Overload, bindings: Bindings) -> Type:
         return ListType(ROW)
     if builtin.name == "db.one":
         return join(ROW, NULL)
-    return bounded(substituted(signature_type(overload.result), bindings))
+    found = bounded(substituted(signature_type(overload.result), bindings))
+    return ANY if found == NEVER and overload.result != "never" else found
 
 
 def _no_overload(check: Checking, node: syntax.Call, builtin: Builtin, problems: list[Problem]) -> None:

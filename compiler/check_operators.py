@@ -181,7 +181,9 @@ def logical(check: Checking, node: syntax.Binary) -> Walk:
 
 def _otherwise(check: Checking, node: syntax.Binary, wanted: Wanted | None) -> Walk:
     """`a ?? b`: `b` where `a` is null or an error."""
+    mark = check.flow.mark()
     left: Type = yield check.expression(node.left)
+    check.flow.leave(mark)  # an error may have left it in the middle
     mark = check.flow.mark()
     right: Type = yield check.expression(node.right, wanted)
     check.flow.leave(mark)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler import syntax
 from compiler.branches import Branches
+from compiler.check_values import item_of
 from compiler.checking import Checking, Wanted, checks, either_fails
 from compiler.names import Symbol
 from compiler.narrowing import path_of
@@ -104,7 +105,7 @@ def _items(check: Checking, pattern: syntax.Pattern, type: Type, strict: bool) -
         if strict and resolved(type) != NEVER:
             check.error("Q0325", f"this pattern needs a list, got {got_text(type)}", pattern)
         return ANY
-    return join(*items)
+    return item_of(join(*items))
 
 
 # --- match --------------------------------------------------------------------------------------------------------
@@ -246,7 +247,11 @@ def _takes_errors(pattern: syntax.Pattern) -> bool:
 
 @checks(syntax.Match)
 def match_expression(check: Checking, node: syntax.Match, wanted: Wanted | None) -> Walk:
+    mark = check.flow.mark()
     subject: Type = yield check.expression(node.subject)
+    if any(_takes_errors(arm.pattern) for arm in node.arms):
+        # An error may have left it in the middle: what its end would know doesn't hold.
+        check.flow.leave(mark)
     cases = Cases(subject)
     place = path_of(node.subject)
     branches = Branches(check)

@@ -37,7 +37,7 @@ def _is_pasted(check: Checking, text: syntax.Expression) -> bool:
     while left:
         node, joined = left.pop()
         match node:
-            case None | syntax.Literal():
+            case None | syntax.Literal() | syntax.Name(symbol=None):
                 pass
             case syntax.Template(parts=parts):
                 left += [(part, True) for part in parts if not isinstance(part, str)]

@@ -10,7 +10,7 @@ from compiler import syntax
 from compiler.branches import Branches
 from compiler.check_functions import declare_signature, error_given, local_function
 from compiler.check_patterns import bind_pattern
-from compiler.check_values import item_wanted, widened_unless
+from compiler.check_values import item_of, item_wanted, widened_unless
 from compiler.checking import STATEMENTS, Checking, Wanted, checks, either_fails
 from compiler.names import Symbol
 from compiler.relations import MISTAKE, bounded, fits, join, kinds_of, members_of, widened
@@ -256,7 +256,7 @@ def _turns(check: Checking, node: syntax.For | syntax.ForExpression, over: Type)
         match inner:
             case ListType(item):
                 places.append(INT)
-                items.append(item)
+                items.append(item_of(item))
             case MapType(value):
                 places.append(STR)
                 items.append(value if node.index is not None else STR)

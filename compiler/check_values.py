@@ -152,6 +152,11 @@ def item_wanted(wanted: Wanted | None) -> Type | None:
     return lists[0].item
 
 
+def item_of(item: Type) -> Type:
+    """What is taken out of a list: of one that is known to be empty, nothing is known."""
+    return ANY if item == NEVER else item
+
+
 def spread_items(check: Checking, part: syntax.Spread, type: Type) -> Type:
     kinds = kinds_of(type)
     if kinds is None:
@@ -368,6 +373,10 @@ def _maybe_null(check: Checking, node: syntax.Field, base: Type) -> None:
     start = node.name_start or node.end - len(name)
     hint = f"{what} or null is what stands before the `.`"
     check.report("warning", "Q0334", message, start, start + len(name), hint)
+    place = path_of(node.value)
+    if place is not None:
+        # Where this is passed, it was not null: that is said once.
+        check.flow.set(*place, kept)
 
 
 def _no_field(check: Checking, node: syntax.Field, lacking: list[Type]) -> None:
@@ -426,7 +435,7 @@ def element_type(check: Checking, node: syntax.Index, base: Type, key: Type) -> 
     for inner in map(resolved, members_of(base)):
         match inner:
             case ListType(item) if keys is None or "int" in keys:
-                types.append(item)
+                types.append(item_of(item))
             case MapType(value) if keys is None or "str" in keys:
                 types += (value, NULL)
             case RecordType() if keys is None or "str" in keys:

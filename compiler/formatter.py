@@ -23,6 +23,8 @@ _OPENERS = types(
     "CALL LIST RECORD PARAMETERS LAMBDA LPAREN INDEX BLOCK EVENT_OPEN ARMS HOLE MARKUP_OPEN ATTRIBUTE_OPEN SPREAD_OPEN"
 )
 _CLOSERS = types("RPAREN RBRACKET RBRACE")
+_ENDS = types("RBRACE END")
+_BEFORE_DEFINITIONS = types("NL BLOCK")
 
 
 def format_source(source: Source, diagnostics: Diagnostics) -> str | None:
@@ -68,7 +70,7 @@ def _meaning(source: Source) -> tuple[list[tuple[str, Any]], list[tuple[int, str
             opened.append(type)
         elif type == "NL" or (type == "COMMA" and opened and opened[-1] == "ARMS"):
             type, value = "NL", None
-        if token.start in lexer.docs and (not tokens or tokens[-1][0] in ("NL", "BLOCK")):
+        if token.start in lexer.docs and type not in _ENDS and (not tokens or tokens[-1][0] in _BEFORE_DEFINITIONS):
             docs.append((len(tokens), lexer.docs[token.start][1]))
         tokens.append((type, value))
         if type == "END":

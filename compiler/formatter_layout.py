@@ -17,6 +17,7 @@ from compiler.formatter_parts import (
     LIMIT,
     LINE_END,
     NONE,
+    SHORT,
     SPACE,
     TIGHT,
     Element,
@@ -82,8 +83,9 @@ class Layout:
         """Pieces of a line. What goes on in a new line is indented by `deeper`."""
         body = body_of(pieces, start, end)
         if body:
-            first = pieces[body]
-            free = len(first.gap) + first.lead if _stays(first) and not first.newline else 0
+            free = 0
+            if _stays(pieces, body, end) and not pieces[body].newline:
+                free = _rest(pieces, body, end, after)
             self._then((self._range, pieces, start, body, deeper, free), (self._body, pieces, body, end, deeper, after))
             return
         level = loosest(pieces, start, end)
@@ -113,8 +115,10 @@ class Layout:
         first, _, forced = measured(pieces, start, end)
         width = first if forced else first + after
         breaks = False
-        if not _stays(piece) and self.column + len(piece.gap) + width > LIMIT:
-            breaks = (not forced and deeper + width <= LIMIT) or loosest(pieces, start, end) != NONE
+        if self.column + len(piece.gap) + width > LIMIT and not _stays(pieces, start, end):
+            breaks = not forced and deeper + width <= LIMIT
+            if not breaks and not (isinstance(piece, Word) and piece.huggable):
+                breaks = loosest(pieces, start, end) != NONE
         self._gap(piece, breaks, deeper)
         self._range(pieces, start, end, deeper, after)
 
@@ -276,7 +280,7 @@ class Layout:
         entries = group.entries
         begins = _begin_lines(group, inner, all_rows)
         items = group.kind == ITEMS
-        last = max((k for k, entry in enumerate(entries) if entry.line is not None), default=-1)
+        last = group.last_item
         steps: list[tuple[Any, ...]] = []
         for number, entry in enumerate(entries):
             if not number and not group.opener:
@@ -289,8 +293,14 @@ class Layout:
                 steps.append((self._comment, entry))
                 continue
             comma = items and (number < last or group.trailing_comma)
-            on_row = number + 1 < len(entries) and not begins[number + 1]
-            free = _rest_of_entries(group, number, 0) if on_row and number < last else int(comma)
+            free = int(comma)
+            for k in range(number + 1, len(entries)):
+                if begins[k] or entries[k].ends_line:
+                    break
+                if entries[k].line is not None:
+                    free = _rest_of_entries(group, number, 0)
+                    break
+                free += 1 + len(entries[k].comment)
             steps.append((self._line, entry.line, free))
             if comma:
                 steps.append((self._write, ","))
@@ -379,11 +389,13 @@ class Layout:
             return
 
 
-def _stays(piece: Piece) -> bool:
-    """Does a body that begins with this stay on the line of its `=` or `=>`? It can be broken inside."""
-    if isinstance(piece, Group):
-        return piece.opener in ("{", "[")
-    return isinstance(piece, Word) and piece.huggable
+def _stays(pieces: list[Piece], start: int, end: int) -> bool:
+    """Does a body stay on the line of its `=` or `=>`, because it can be broken inside or gains nothing?"""
+    piece = pieces[start]
+    if isinstance(piece, Group) and piece.opener in ("{", "["):
+        return True
+    width, _, forced = measured(pieces, start, end)
+    return width <= SHORT and not forced and loosest(pieces, start, end) == NONE
 
 
 def _rest(pieces: list[Piece], start: int, end: int, after: int) -> int:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 LIMIT = 105  # columns that a line has at most, where it can be broken
 INDENT = 2
+SHORT = 8  # columns; what is no wider is not moved to a line of its own behind a `=`
 
 # How tightly what stands around a possible line break belongs together: the loosest is broken first.
 NONE = -1  # no line break may stand here, unless a comment needs one
@@ -41,7 +42,7 @@ class Piece:
 
 
 class Word(Piece):
-    """Text that is written as it is. `huggable`: what it begins is not moved to a line of its own."""
+    """Text that is written as it is. `huggable`: it begins an `if`, a `match` or a `fn`, which have lines inside."""
 
     __slots__ = ("huggable", "text")
 
@@ -236,6 +237,7 @@ class Group(Piece):
         "hug_last",
         "hugged",
         "kind",
+        "last_item",
         "only_by_author",
         "opener",
         "opens_line",
@@ -251,6 +253,7 @@ class Group(Piece):
         self.closer = closer
         self.pad = pad  # a space inside the brackets, on one line
         self.entries: list[Entry] = []
+        self.last_item = -1  # the index of the last entry that is no comment
         self.broken = False  # its entries stand on lines of their own
         self.only_by_author = kind == BRACES  # it is not broken for being long
         self.opens_line = False  # the author has a line break behind the opening bracket
@@ -268,6 +271,7 @@ class Group(Piece):
     def complete(self) -> None:
         """Finds out how it is laid out and how wide it is, once all its entries are there."""
         entries = self.entries
+        self.last_item = max((k for k, entry in enumerate(entries) if entry.line is not None), default=-1)
         if not entries:
             self.pad = ""
             self.closes_on_own_line = False
@@ -317,8 +321,7 @@ class Group(Piece):
 
     def between(self, number: int) -> str:
         """What stands before an entry that is on the line of the one before it."""
-        comma = self.entries[number - 1].line is not None and any(e.line is not None for e in self.entries[number:])
-        return self.separator + " " if comma else " "
+        return self.separator + " " if self.entries[number - 1].line is not None and number <= self.last_item else " "
 
     def _find_hugged(self) -> None:
         if self.forced or self.kind not in (ITEMS, PAREN) or not self.entries:
@@ -338,7 +341,7 @@ def _ending(entry: Entry) -> Group | Element | None:
         return None
     last = entry.line.pieces[-1]
     if isinstance(last, Element):
-        return last
+        return last if not last.units or (last.units[0].may_break and last.end_may_break) else None
     if not isinstance(last, Group) or not last.entries:
         return None
     if last.kind in (STATEMENTS, ARMS):

@@ -40,8 +40,7 @@ _NO_SPACE_BEFORE = types("COMMA COLON DOT QDOT QUESTION CALL INDEX PARAMETERS TL
 _NO_SPACE_AFTER = types("DOT QDOT TLT RANGE ELLIPSIS DOCTYPE")
 _BEGINS_WITH_DOT_OR_MARK = types("DOT QDOT QUESTION RANGE COALESCE")
 _PREFIXES = types("MINUS BANG")
-# A body that begins with one of these stays on the line of its `=`: it can be broken inside.
-_HUGGABLE = types("RECORD LIST BLOCK IF MATCH FN")
+_HUGGABLE = types("IF MATCH FN")
 _EXPONENT = re.compile(r"[eE][0-9]")
 
 _KINDS = {
@@ -95,6 +94,7 @@ class _OpenGroup:
         self.comments: list[tuple[int, int, int]] = []
         self.breaks = 0  # line ends behind the last of them
         self.separated = -1  # where a `;` or a comma stands
+        self.bare = False  # it is a block behind `=>`
         self.spread = False  # the last item begins with `...`
 
 
@@ -430,7 +430,9 @@ class Reader:
         group.trailing_comma = group.kind == parts.ITEMS and not (
             (type == "CALL" and in_pattern) or (type == "PARAMETERS" and token.value.always_type)
         )
-        self.stack.append(_OpenGroup(group, type, in_pattern))
+        opened = _OpenGroup(group, type, in_pattern)
+        opened.bare = type == "BLOCK" and self.previous in ("ARROW", "THEN")
+        self.stack.append(opened)
         self.end = token.end
         self.prefix = False
         return group
@@ -442,6 +444,8 @@ class Reader:
         self._take_comments(top, False)
         if top.type == "LIST" and top.spread:
             top.group.trailing_comma = False  # behind `...` none may stand in a pattern
+        if top.bare and not any(entry.line is not None for entry in top.group.entries):
+            top.group.closer = ";}"  # `=> {}` is a record, and this is an empty block
         top.group.complete()
         self.end = token.end
         self.prefix = False

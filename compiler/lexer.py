@@ -101,7 +101,7 @@ class Lexer(Comments):
             self.at = self._read_notes()
             self.previous = "NL"
         if self.previous == "line end":
-            self.at, _ = self._trivia(self.at, True)
+            self.at, _ = self.past_blanks(self.at, True)
             self.previous = "NL"
             if self.at < len(self.text) and self.text[self.at] != "}":
                 yield Token("NL", "\n", self.at, self.at)
@@ -207,7 +207,7 @@ class Lexer(Comments):
                 stack.append(bracket)
                 self.depth += 1
                 if self.depth > MOST_NESTED:
-                    yield from self._too_deep(start)
+                    yield from self.too_deep(start)
                     return
                 top = bracket
                 yield Token(previous, bracket, start, at)
@@ -258,7 +258,7 @@ class Lexer(Comments):
                 yield Token("TEXT", self.unescaped(raw, start + 1, False) if "\\" in raw else raw, start, at)
                 last = at
             elif group in _BETWEEN:
-                at, crossed = self._trivia(found.start(group), False)
+                at, crossed = self.past_blanks(found.start(group), False)
                 if not crossed or top.kind not in LINE_KINDS:
                     continue
                 if self.trusting:
@@ -293,7 +293,7 @@ class Lexer(Comments):
             elif group == _END:
                 self.at = len(text)
                 self.previous = previous
-                yield from self._close_at_end()
+                yield from self.close_at_end()
                 return
             else:
                 self.at = last
@@ -443,7 +443,7 @@ class Lexer(Comments):
         self.previous = type
         yield Token(type, spelling, start, at)
         if self.depth > MOST_NESTED:
-            yield from self._too_deep(start)
+            yield from self.too_deep(start)
 
     def _semicolon(self, start: int, top: Bracket) -> Iterator[Token]:
         """`;` ends a statement; before a bracket's end or after another end it says nothing new."""
@@ -455,9 +455,9 @@ class Lexer(Comments):
             top.end_statement()
             if top.kind == "match":
                 top.in_pattern = True
-            self.at, crossed = self._trivia(self.at, False)
+            self.at, crossed = self.past_blanks(self.at, False)
             while self.at < len(self.text) and self.text[self.at] == ";":
-                self.at, crossed = self._trivia(self.at + 1, crossed)
+                self.at, crossed = self.past_blanks(self.at + 1, crossed)
             if crossed and self.trusting:
                 yield from self._close_by_place(self.at)
             at_end = self.at >= len(self.text) or self.text[self.at] == "}"

@@ -68,7 +68,7 @@ class Balance:
                 closer = CLOSER_OF_KIND[bracket.kind]
                 opener = OPENER_TEXT[closer]
                 self.report("Q0008", f"`{opener}` is closed by `{closer}`, not by `{character}`", start, start + 1, "")
-                yield self._put_in(start)
+                yield self.put_in_closer(start)
                 return
             self.report("Q0008", f"this `{character}` closes nothing", start, start + 1, "")
             return
@@ -80,7 +80,7 @@ class Balance:
             self.report(
                 "Q0007", f"`{opener}` is not closed before the `{character}`{where}", bracket.start, bracket.end, ""
             )
-            yield self._put_in(start)
+            yield self.put_in_closer(start)
         bracket = stack.pop()
         self.depth -= bracket.depth + bracket.nested
         self.previous = CLOSER_TYPES[character]
@@ -92,7 +92,7 @@ class Balance:
         end = self.text.find("\n", start)
         return closer != "}" and self.text.find(closer, start, len(self.text) if end < 0 else end) < 0
 
-    def _put_in(self, at: int) -> Token:
+    def put_in_closer(self, at: int) -> Token:
         """Closes the innermost bracket, element or template, as if its end stood at `at`."""
         bracket = self.stack.pop()
         self.depth -= bracket.depth + bracket.nested
@@ -106,7 +106,7 @@ class Balance:
             self.previous = CLOSER_TYPES[CLOSER_OF_KIND[bracket.kind]]
         return Token(self.previous, bracket, at, at)
 
-    def _close_at_end(self) -> Iterator[Token]:
+    def close_at_end(self) -> Iterator[Token]:
         """Closes all that is open at the file's end, and reports what is not closed."""
         stack = self.stack
         at = len(self.text)
@@ -124,7 +124,7 @@ class Balance:
                 if not bracket.invented:
                     opener = OPENER_TEXT[CLOSER_OF_KIND[bracket.kind]]
                     self.report("Q0007", f"`{opener}` is not closed", bracket.start, bracket.end, "")
-            yield self._put_in(at)
+            yield self.put_in_closer(at)
         self.ended = True
 
     def _report_never_closed(self, bracket: Bracket) -> None:
@@ -145,7 +145,7 @@ class Balance:
             "",
         )
 
-    def _too_deep(self, start: int) -> Iterator[Token]:
+    def too_deep(self, start: int) -> Iterator[Token]:
         """Gives up on the rest of the file."""
         self.report(
             "Q0012",
@@ -192,7 +192,7 @@ class Balance:
                     bracket.end,
                     "",
                 )
-            yield self._put_in(at)
+            yield self.put_in_closer(at)
 
     def _stray_by_place(self, start: int) -> bool:
         """Is the `}` at `start`, first on its line, indented so that it can't belong to the open block?"""

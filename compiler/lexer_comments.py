@@ -27,7 +27,7 @@ class Comments(Balance):
         self.comments: list[tuple[int, int]] = []
         self.notes: tuple[str, int] | None = None
 
-    def _trivia(self, at: int, crossed: bool) -> tuple[int, bool]:
+    def past_blanks(self, at: int, crossed: bool) -> tuple[int, bool]:
         """Where the next code begins, past white space and comments, and whether a line ended on the way."""
         text = self.text
         lines: list[str] = []

@@ -72,7 +72,7 @@ def template(lexer: Lexer) -> Iterator[Token]:
     closing = found[2]
     if closing is None:
         lexer.at = len(text)
-        yield from lexer._close_at_end()
+        yield from lexer.close_at_end()
         return
     lexer.at = end + len(closing)
     if closing == "`":
@@ -94,7 +94,7 @@ def _open(lexer: Lexer, type: str, kind: str, start: int, end: int, value: str |
     lexer.depth += 1
     lexer.at = end
     if lexer.depth > MOST_NESTED:
-        yield from lexer._too_deep(start)
+        yield from lexer.too_deep(start)
         return
     lexer.previous = type
     yield Token(type, bracket, start, end)
@@ -136,7 +136,7 @@ def open_tag(lexer: Lexer, start: int) -> Iterator[Token]:
     lexer.stack.append(bracket)
     lexer.depth += 1
     if lexer.depth > MOST_NESTED:
-        yield from lexer._too_deep(start)
+        yield from lexer.too_deep(start)
         return
     lexer.previous = "TAG"
     yield Token("TAG", bracket, start, end)
@@ -188,7 +188,7 @@ def tag(lexer: Lexer) -> Iterator[Token]:
             return
         elif group == 8:
             lexer.at = len(text)
-            yield from lexer._close_at_end()
+            yield from lexer.close_at_end()
             return
         elif group == 7 or found[9] == "<":
             lexer.report(
@@ -232,7 +232,7 @@ def _finish_tag(lexer: Lexer, bracket: Bracket, sign: str, start: int, end: int)
     closing = _RAW_END[bracket.name].search(lexer.text, end)
     if closing is None:
         lexer.at = len(lexer.text)
-        yield from lexer._close_at_end()
+        yield from lexer.close_at_end()
         return
     if closing.start() > end:
         yield Token("RAW_TEXT", lexer.text[end : closing.start()], end, closing.start())
@@ -260,7 +260,7 @@ def element(lexer: Lexer) -> Iterator[Token]:
         if at >= len(text):
             yield from _flush(lexer, pieces, start, at, True)
             lexer.at = at
-            yield from lexer._close_at_end()
+            yield from lexer.close_at_end()
             return
         if text[at] == "{":
             yield from _flush(lexer, pieces, start, at, False)
@@ -381,7 +381,7 @@ def _close_down_to(lexer: Lexer, name: str, start: int, end: int) -> Generator[T
         opener = OPENER_TEXT[CLOSER_OF_KIND[bracket.kind]] if bracket.kind in CLOSER_OF_KIND else "`"
         lexer.report("Q0007", f"`{opener}` is not closed before `</{name}>`", bracket.start, bracket.end, "")
     while len(stack) - 1 > index:
-        yield lexer._put_in(start)
+        yield lexer.put_in_closer(start)
     bracket = stack.pop()
     lexer.depth -= bracket.depth + bracket.nested
     lexer.previous = "END_TAG"

@@ -306,7 +306,7 @@ def _missing_brace(reading: Reading, token: Token) -> tuple[str, int] | None:
     if type is None or (token.type == "NL" and token.value == ";"):
         return None
     lexer = reading.lexer
-    next_code, crossed = lexer._trivia(last.end, False)
+    next_code, crossed = lexer.past_blanks(last.end, False)
     if not crossed or next_code >= len(text) or next_code in reading.opened_at:
         return None
     if text[next_code] != "{" and lexer.indentation(next_code) <= lexer.indentation(_statement_place(reading, last)):

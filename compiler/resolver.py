@@ -73,6 +73,7 @@ class Names:
         self.broken_words: dict[Unit, set[str]] = {}
         self.reported: set[tuple[object, str]] = set()
         self.suggestions = 0
+        self.meant: set[str] = set()  # names that an unknown one was taken for: they count as used
 
     # --- declarations ---
 
@@ -277,6 +278,7 @@ class Names:
             known = [*in_scope(), *unit.names, *unit.visible]
             near = nearest(name, known) if assigned else nearest(name, [*known, *self.public_builtins()], ELSEWHERE)
         if near:
+            self.meant.add(near)
             message += f": did you mean `{near}`?"
         elif assigned:
             message += f": `let {name} = …` makes a new variable"
@@ -306,7 +308,7 @@ class Names:
     def report_unused(self) -> None:
         units = {unit.source.name: unit for unit in self.program.units}
         for symbol in self.watched:
-            if symbol.uses or symbol.name.startswith("_") or symbol.source is None:
+            if symbol.uses or symbol.name.startswith("_") or symbol.name in self.meant or symbol.source is None:
                 continue
             unit = units.get(symbol.source.name)
             if unit is None or unit.file.has_errors or self.hidden:

@@ -28,6 +28,8 @@ Rule 1  It holds answers, no data of the program: texts and keys are in it as ke
 Rule 2  The keys are made from one secret, one for each purpose; what is signed for another purpose is not a state.
 Rule 3  Nothing in it is looked at before its signature is found good; comparisons take constant time.
 Rule 4  A good state is used up when it comes, once and atomically; a bad one uses up nothing.
+Rule 5  Where what was used is forgotten with the process, the keys are, too: else a state would be good once more after
+        a restart with the same secret.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ MOST_QUESTIONS = 100  # a call
 _HEAD, _ENTRY, _MAC = 91, 50, 32
 _LONGEST = 8 * 1024  # characters; a state of 100 questions has fewer
 _MOST_KEPT = 65_536  # used states that are kept in memory
+
+_NOT_WHOLE = "was cut, extended or rewritten on the way"
 
 NONE, YES, NO, DECLINED = range(4)
 NO_CHOICE = bytes(16)
@@ -82,7 +86,10 @@ class Answers:
 
 
 class UsedStates(Protocol):
-    """Remembers which states have been used."""
+    """Remembers which states have been used. `lasting`: the next process still knows."""
+
+    @property
+    def lasting(self) -> bool: ...
 
     def take(self, nonce: bytes, ends: int, now: int) -> bool:
         """Uses a state up: true the first time, false ever after."""
@@ -91,14 +98,14 @@ class UsedStates(Protocol):
 class Asking:
     """Makes and opens the states of one program.
 
-    `secret` is what the keys are made from, None for a random one. `program` gives the Module's digest, `clock` the
-    seconds since 1970.
+    `secret` is what the keys are made from, None for a random one (see Rule 5, too). `program` gives the Module's
+    digest, `clock` the seconds since 1970.
     """
 
     def __init__(
         self, secret: bytes | None, program: Callable[[], str], used: UsedStates, clock: Callable[[], float]
     ) -> None:
-        self._secret = secret
+        self._secret = secret if used.lasting else None
         self._program_name = program
         self._used = used
         self._clock = clock
@@ -128,9 +135,9 @@ class Asking:
         if self._blake3 is None:
             self._prepare()
         again = f"call `{tool}` again without it"
-        body = self._verified(state)
-        if body is None:
-            raise Refused(f"`requestState` was changed on the way, or this server did not make it: {again}")
+        body, problem = self._verified(state)
+        if problem:
+            raise Refused(f"`requestState` {problem}, or this server did not make it: {again}")
         if body[0] != FORMAT or len(body) < _HEAD:
             raise Refused(f"`requestState` was made by another version of Quillo: {again}")
         for at, digest, problem in (
@@ -178,22 +185,25 @@ class Asking:
         body += self._blake3(bytes(body), key=self._seal_key).digest()
         return _written(bytes(body))
 
-    def _verified(self, state: str) -> bytes | None:
-        """What a state signed by us holds, without its signature; None for anything else."""
+    def _verified(self, state: str) -> tuple[bytes, str]:
+        """What a state signed by us holds, without its signature; or nothing, and what seems to have happened to it."""
         from binascii import Error, a2b_base64
 
         if len(state) > _LONGEST:
-            return None
+            return b"", "is longer than any that a server makes"
         try:
             text = state.encode("ascii").translate(_FROM_URL)
             data = a2b_base64(text + b"=" * (-len(text) % 4))
         except (Error, UnicodeEncodeError):
-            return None
+            return b"", _NOT_WHOLE
         # There is one way to write a state: the last character has bits to spare, and foreign ones are passed over.
-        if len(data) <= _MAC or _written(data) != state:
-            return None
+        if _written(data) != state:
+            return b"", _NOT_WHOLE
         body, signature = data[:-_MAC], data[-_MAC:]
-        return body if _same(signature, self._blake3(body, key=self._seal_key).digest()) else None
+        if _same(signature, self._blake3(body, key=self._seal_key).digest()):
+            return body, ""
+        whole = len(body) >= _HEAD and (len(body) - _HEAD) % _ENTRY == 0
+        return b"", "was changed on the way" if whole else _NOT_WHOLE
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")
@@ -238,6 +248,8 @@ class UsedInMemory:
     is never good twice.
     """
 
+    lasting = False
+
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
         self._ends: dict[bytes, int] = {}
@@ -263,6 +275,10 @@ class UsedInDatabase:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._swept = 0
+
+    @property
+    def lasting(self) -> bool:
+        return not self._database.in_memory
 
     def take(self, nonce: bytes, ends: int, now: int) -> bool:
         import sqlite3

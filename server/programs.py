@@ -23,6 +23,7 @@ from server.render import main_file, render
 if TYPE_CHECKING:
     from compiler.compile import Analysed
     from compiler.diagnostics import Diagnostic
+    from server.recorder import Recorder
 
 MOST_BYTES = 10 * 1024 * 1024  # of a source file
 MOST_MODULE_BYTES = 100 * 1024 * 1024
@@ -131,14 +132,17 @@ class RunningProgram:
         self.main_file = main_file(module)
         self.max_compute = world.policy.max_compute or MAX_COMPUTE
 
-    def run_top_level(self) -> None:
+    def run_top_level(self, recorder: Recorder | None = None) -> None:
         """Runs the files' top levels in their order. Raises Stop."""
         host = ProgramHost(self.world, self.world.database.scope())
+        watched = host if recorder is None else recorder.top_level(host)
         try:
             for entry in self.module.entries:
-                run(self.program.call(entry, [], host))
+                run(self.program.call(entry, [], watched))
         finally:
             host.scope.finish()
+        if recorder is not None:
+            recorder.ready()
 
     def digest(self) -> str:
         """The name of the Module: BLAKE3 of its bytes, as hex."""

@@ -15,7 +15,7 @@ itself ends in one place, `_guarded`: the call fails, the server goes on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qasm.module import Tool
 from qvm.host import Waiting
@@ -31,6 +31,9 @@ from server.calls import CallHost, form_of, take_answer
 from server.limits import CallCount
 from server.messages import BAD_PARAMS, BAD_REQUEST, error
 from server.programs import RunningProgram
+
+if TYPE_CHECKING:
+    from server.recorder import Recorder
 
 SLICE = 20_000  # steps of a call before others get their turn
 
@@ -65,7 +68,8 @@ class Unfinished:
 class Protocol:
     """The MCP server of one running program, for one door.
 
-    `caller` is who calls, as states know them. `count` limits the tool calls, None for no limit.
+    `caller` is who calls, as states know them. `count` limits the tool calls, None for no limit. `recorder` records
+    them.
     """
 
     def __init__(
@@ -75,15 +79,18 @@ class Protocol:
         caller: str = "stdio",
         door: str = "stdio",
         count: CallCount | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         module = running.module
         self.running = running
         self.asking = asking
         self.caller = caller
         self.count = count
+        self.recorder = recorder
         self.results = Results(listing.server_info(module))
         self.tools = {tool.name: _Entry(tool, running) for tool in module.tools}
         self.under_way: dict[Any, Unfinished] = {}  # by the id of their request
+        self.steps = 0  # of all tools' runs that have ended
         self._discover = messages.written(listing.discover(module, door))[1:-1]
         self._list = messages.written(listing.tools_list(module))[1:-1]
 
@@ -265,6 +272,8 @@ class ToolCall(Unfinished):
         scope = running.world.database.scope(read_only)
         self._host = CallHost(running.world, scope, protocol.asking, self._answers, self._can_ask, read_only)
         self._task = running.program.call(self._entry.tool.function, values, self._host, running.max_compute)
+        if protocol.recorder is not None:
+            self._task = protocol.recorder.call(self._task, self._entry.tool.name, self._given, protocol.caller)
         return self._run()
 
     def resume(self, value: Any) -> bytes | Unfinished | None:
@@ -325,6 +334,7 @@ class ToolCall(Unfinished):
         self._leave()
         assert self._host is not None
         self._host.scope.finish()
+        self._protocol.steps += self._task.steps
         if kind is Returned:
             return self._returned(outcome.value)
         if kind is Failed:

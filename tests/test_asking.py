@@ -27,7 +27,15 @@ from server.asking import (
 from server.database import Database
 
 SECRET = b"0123456789abcdef0123456789abcdef"
-NOT_OURS = "was changed on the way, or this server did not make it"
+CHANGED = "was changed on the way, or this server did not make it"
+NOT_WHOLE = "was cut, extended or rewritten on the way, or this server did not make it"
+TOO_LONG = "is longer than any that a server makes, or this server did not make it"
+
+
+class Kept(UsedInMemory):
+    """As a database that the next process opens, too."""
+
+    lasting = True
 
 
 class Clock:
@@ -38,7 +46,7 @@ class Clock:
 
 
 def asking(secret: bytes | None = SECRET, program: str = "p", clock: Clock | None = None, used=None) -> Asking:
-    return Asking(secret, lambda: program, used or UsedInMemory(), clock or Clock())
+    return Asking(secret, lambda: program, used or Kept(), clock or Clock())
 
 
 def answers(maker: Asking, *texts: str, answer: int = YES) -> Answers:
@@ -108,8 +116,23 @@ def test_a_state_is_bound_to_the_program():
 
 
 def test_a_state_is_bound_to_the_secret():
-    assert refusal(asking(secret=b"x" * 32), state(asking())) == NOT_OURS
-    assert refusal(asking(secret=None), state(asking(secret=None))) == NOT_OURS
+    assert refusal(asking(secret=b"x" * 32), state(asking())) == CHANGED
+    assert refusal(asking(secret=None), state(asking(secret=None))) == CHANGED
+
+
+@pytest.mark.parametrize("place", ["", ":memory:"])
+def test_where_used_states_are_forgotten_at_the_end_so_is_the_key(place, tmp_path):
+    def used():
+        if not place:
+            return UsedInMemory()
+        database = Database(str(tmp_path))
+        database.open(place)
+        return UsedInDatabase(database)
+
+    first = asking(used=used())
+    text = state(first)
+    assert refusal(asking(used=used()), text) == CHANGED
+    opens(first, text)
 
 
 def test_a_state_is_good_once():
@@ -134,7 +157,7 @@ def test_every_flipped_byte_is_refused():
     data = bytearray(urlsafe_b64decode(padded(state(maker))))
     for place in range(len(data)):
         data[place] ^= 0x40
-        assert refusal(maker, unpadded(bytes(data))) == NOT_OURS
+        assert refusal(maker, unpadded(bytes(data))) == CHANGED
         data[place] ^= 0x40
     opens(maker, unpadded(bytes(data)))
 
@@ -144,7 +167,7 @@ def test_every_other_character_is_refused():
     text = state(maker)
     for place, character in enumerate(text):
         other = "A" if character != "A" else "B"
-        assert refusal(maker, text[:place] + other + text[place + 1 :]) == NOT_OURS
+        assert refusal(maker, text[:place] + other + text[place + 1 :]) in (CHANGED, NOT_WHOLE)
 
 
 def test_a_state_is_written_in_one_way_only():
@@ -157,7 +180,7 @@ def test_a_state_is_written_in_one_way_only():
         text.replace("-", "+").replace("_", "/") + "==",
         text[:5] + "!" + text[5:],
     ):
-        assert refusal(maker, same) == NOT_OURS
+        assert refusal(maker, same) == NOT_WHOLE
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     # The last character has bits that don't count: only one of those that decode alike is taken.
     taken = 0
@@ -173,19 +196,30 @@ def test_a_state_is_written_in_one_way_only():
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 90, 122])
 def test_what_is_cut_is_refused(size):
     maker = asking()
-    assert refusal(maker, unpadded(urlsafe_b64decode(padded(state(maker)))[:size])) == NOT_OURS
+    assert refusal(maker, unpadded(urlsafe_b64decode(padded(state(maker)))[:size])) == NOT_WHOLE
 
 
 def test_what_is_extended_is_refused():
     maker = asking()
     data = urlsafe_b64decode(padded(state(maker)))
-    assert refusal(maker, unpadded(data + b"\0")) == NOT_OURS
-    assert refusal(maker, unpadded(data[:-32] + bytes(50) + data[-32:])) == NOT_OURS
+    assert refusal(maker, unpadded(data + b"\0")) == NOT_WHOLE
+    assert refusal(maker, unpadded(data[:-32] + bytes(50) + data[-32:])) == CHANGED
 
 
-@pytest.mark.parametrize("text", ["", "x" * 1_000_000, "é", "\ud800", "....", "AAAA" * 100])
-def test_foreign_texts_are_refused(text):
-    assert refusal(asking(), text) == NOT_OURS
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", NOT_WHOLE),
+        ("x" * 1_000_000, TOO_LONG),
+        ("é", NOT_WHOLE),
+        ("\ud800", NOT_WHOLE),
+        ("....", NOT_WHOLE),
+        ("A", NOT_WHOLE),
+        ("AAAA" * 100, NOT_WHOLE),
+    ],
+)
+def test_foreign_texts_are_refused(text, problem):
+    assert refusal(asking(), text) == problem
 
 
 def test_what_is_signed_again_with_another_key_is_refused():
@@ -197,13 +231,14 @@ def test_what_is_signed_again_with_another_key_is_refused():
         blake3(SECRET, derive_key_context="quillo: digests in question states, 1").digest(),
         blake3(SECRET, derive_key_context="quillo: tokens, 1").digest(),
     ):
-        assert refusal(maker, unpadded(body + blake3(body, key=key).digest())) == NOT_OURS
+        assert refusal(maker, unpadded(body + blake3(body, key=key).digest())) == CHANGED
 
 
-def test_another_version_says_so():
+@pytest.mark.parametrize("version", [0, 2, 255])
+def test_another_version_says_so(version):
     maker = asking()
     body = bytearray(urlsafe_b64decode(padded(state(maker)))[:-32])
-    body[0] = 2
+    body[0] = version
     key = blake3(SECRET, derive_key_context="quillo: signatures of question states, 1").digest()
     assert refusal(maker, unpadded(bytes(body) + blake3(bytes(body), key=key).digest())) == (
         "was made by another version of Quillo"

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from compiler import syntax
+from compiler import checker, syntax
 from compiler.builtins import Builtin
 from compiler.checker import check
+from compiler.checking import Checking
 from compiler.diagnostics import Diagnostics
 from compiler.names import Program, Symbol, resolve
 from compiler.relations import surely_fits
@@ -357,7 +358,8 @@ LONG = {
     "turns in turns": "let x = " + "reduce([1], (a, x) => a + " * 90 + "1.5" + ", 0)" * 90,
     "loops in loops": "fn f() {\n" + "let x = null\nwhile x == null { x = 1\n" * 100 + "}" * 100 + "}",
     "ever deeper types": "let a0 = [1]\n" + "".join(f"let a{n + 1} = [a{n}]\n" for n in range(1000)),
-    "ever bigger types": "let a0 = { x: 1 }\n" + "".join(f"let a{n + 1} = {{ x: a{n}, y: a{n} }}\n" for n in range(999)),
+    "ever bigger types": "let a0 = { x: 1 }\n"
+    + "".join(f"let a{n + 1} = {{ x: a{n}, y: a{n} }}\n" for n in range(1000)),
     "calls of calls": "".join(f"fn f{n}(n) = f{n + 1}(n) + 1\n" for n in range(5000)) + "fn f5000(n) = n",
     "a ring": "".join(f"fn f{n}(n: int) = if n == 0 {{ 1 }} else {{ f{(n + 1) % 999}(n - 1) }}\n" for n in range(999)),
     "types of types": "".join(f"type T{n} = {{ a: T{n + 1}? }}\n" for n in range(3000))
@@ -379,22 +381,26 @@ def test_types_that_nest_too_deep_are_refused() -> None:
     assert "types nest more than 100 deep" in found
 
 
-def test_one_pass_is_enough_where_nothing_is_leant_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from compiler import checker
-
-    passes = []
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Grows by one with each pass that the checker makes."""
+    made: list[object] = []
     walk = checker._walk
-    monkeypatch.setattr(checker, "_walk", lambda found: (passes.append(1), walk(found)))
+
+    def counting(found: Checking) -> None:
+        made.append(found)
+        walk(found)
+
+    monkeypatch.setattr(checker, "_walk", counting)
+    return made
+
+
+def test_one_pass_is_enough_where_nothing_is_leant_on(passes: list[object]) -> None:
     program_of("fn f(n: int) {\n  let total = 0\n  for i in 0..n { total += i }\n  total\n}\nprint(f(3))")
     assert len(passes) == 1
 
 
-def test_passes_end_whatever_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from compiler import checker
-
-    passes = []
-    walk = checker._walk
-    monkeypatch.setattr(checker, "_walk", lambda found: (passes.append(1), walk(found)))
+def test_passes_end_whatever_changes(passes: list[object]) -> None:
     lines = [f"  a{n} = [a{n + 1}]" for n in range(40)]
     text = "fn f() {\n" + "".join(f"  let a{n} = 1\n" for n in range(41)) + "\n".join(lines) + "\n  a40 = [a0]\n  a0\n}"
     found_in(text)

@@ -48,11 +48,11 @@ def test_version(folder):
 def test_help_lists_the_commands(folder):
     done = quillo("--help", cwd=folder)
     assert done.returncode == 0
-    for name in ("build", "check", "docs", "mcp", "run", "test"):
+    for name in ("ask", "build", "check", "docs", "mcp", "run", "test"):
         assert f"\n  {name} " in done.stdout
 
 
-@pytest.mark.parametrize("name", ["build", "check", "docs", "mcp", "run", "test"])
+@pytest.mark.parametrize("name", ["ask", "build", "check", "docs", "mcp", "run", "test"])
 def test_each_command_has_help(folder, name):
     from cli.commands import COMMANDS
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from compiler import syntax
+from compiler import automaton, syntax, tables
 from compiler.diagnostics import Diagnostics
 from compiler.parser import parse
 from compiler.source import Source
 from tests.trees import mistakes, tree
+from tools import make_tables
+from tools.make_tables import TARGET, as_text
 
 
 def parsed(text: str) -> syntax.File:
@@ -586,3 +590,29 @@ def test_nesting_ends_at_200_with_one_report(kind: str) -> None:
     assert found.endswith(
         " Q0012 brackets, elements and lambdas nest more than 200 deep here: give an inner part a name of its own"
     )
+
+
+# --- the tables ---------------------------------------------------------------------------------------------------
+
+
+def test_the_tables_are_those_of_the_grammar() -> None:
+    assert as_text() == TARGET.read_text(encoding="utf-8")
+
+
+def test_a_grammar_that_can_be_read_in_two_ways_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make_tables, "RULES", [*make_tables.RULES, "expression : expression BANG expression"])
+    with pytest.raises(make_tables.GrammarProblem, match="shift/reduce conflicts"):
+        make_tables.make_tables()
+
+
+def test_tables_of_another_grammar_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "FINGERPRINT", 0)
+    rows, defaults, goto = automaton._load()
+    assert (rows, defaults, goto) == (automaton.ROWS, automaton.DEFAULTS, automaton.GOTO)
+
+
+def test_without_ply_stale_tables_stop_the_program_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "FINGERPRINT", 0)
+    monkeypatch.setitem(sys.modules, "ply.yacc", None)
+    with pytest.raises(SystemExit, match=r"^quillo: the parser's tables do not fit its grammar: run `make tables`$"):
+        automaton._load()

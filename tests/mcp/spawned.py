@@ -22,9 +22,9 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), **more}
 
 
-def spawn(arguments: list[str], **more: Any) -> subprocess.Popen[bytes]:
+def spawn(arguments: list[str], env: dict[str, str] | None = None, **more: Any) -> subprocess.Popen[bytes]:
     given = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-    return subprocess.Popen([*QUILLO, *arguments], env=environment(), **given)
+    return subprocess.Popen([*QUILLO, *arguments], env=environment(**(env or {})), **given)
 
 
 def quillo(*arguments: str, input: bytes = b"", env: dict[str, str] | None = None, **more: Any) -> Any:

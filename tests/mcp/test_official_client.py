@@ -44,8 +44,10 @@ class Person:
         return self.answers.pop(0)
 
 
-def talk(program: Path, person: Person | None, conversation: Callable[[Client], Awaitable[None]]) -> None:
-    """One connection of the official client to a server of its own."""
+def talk(
+    program: Path, person: Person | None, conversation: Callable[[Client], Awaitable[None]], **settings: Any
+) -> None:
+    """One connection of the official client, with these settings, to a server of its own."""
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "cli.quillo", "mcp", str(program)], env=environment(), cwd=ROOT
     )
@@ -54,7 +56,7 @@ def talk(program: Path, person: Person | None, conversation: Callable[[Client], 
         with open(program.parent / "errors.txt", "w") as errors:
             from mcp.client.stdio import stdio_client
 
-            async with Client(stdio_client(server, errlog=errors), elicitation_callback=person) as client:
+            async with Client(stdio_client(server, errlog=errors), elicitation_callback=person, **settings) as client:
                 await conversation(client)
 
     asyncio.run(main())
@@ -202,3 +204,22 @@ def test_what_was_added_is_there_after_a_restart(notes):
 
     talk(notes, None, add)
     talk(notes, None, look)
+
+
+def test_a_hundred_questions_are_asked_one_after_the_other(tmp_path):
+    program = tmp_path / "main.qwe"
+    program.write_text(
+        "/// Asks often.\nfn mcp often(n: int) -> list<bool> = for i in 0..n => confirm(`Number ${i}?`)\n", "utf-8"
+    )
+    answers = [n % 3 == 0 for n in range(100)]
+    person = Person(*(accept(yes=answer) for answer in answers * 2))
+
+    async def conversation(client: Client) -> None:
+        asked = await client.call_tool("often", {"n": 100})
+        assert asked.structured_content == {"result": answers}
+        assert person.asked == [f"Number {n}?" for n in range(100)]
+        ended = await client.call_tool("often", {"n": 101})
+        assert ended.is_error
+        assert ended.content[0].text == "this call asked 100 times without coming to an end"
+
+    talk(program, person, conversation, input_required_max_rounds=200)
