@@ -196,7 +196,7 @@ def _leaf(check: Checking, last: Step, container: Type, key: Type) -> tuple[Type
     maps = [inner.value for inner in map(resolved, members_of(container)) if isinstance(inner, MapType)]
     if maps and len(maps) == len(members_of(container)):
         return old, join(*maps)
-    return old, settled(old)
+    return old, ANY if old == MISTAKE else settled(old)  # what was reported takes anything
 
 
 def _closed_key(check: Checking, last: syntax.Index, container: Type) -> None:

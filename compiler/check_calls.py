@@ -113,6 +113,8 @@ def arrange(
         ordered[at] = argument.value
     for place, value in zip(fixed, ordered, strict=True):
         if value is None and place.required:
+            if any(isinstance(argument.value, syntax.Invalid) for argument in node.arguments):
+                return Problem("", "", node)  # what could not be read may have held more than one
             needs = f": {wanted_text(place.type)}" if place.type != ANY and not has_variables(place.type) else ""
             return Problem("Q0313", f"`{name}` needs `{place.name}`{needs}", node)
     return ordered, rest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler import syntax
 from compiler.checking import Checking, FunctionState, Wanted, checks
 from compiler.names import Symbol
-from compiler.relations import bounded, join, members_of, settled, widened
+from compiler.relations import bounded, fits, join, members_of, settled, widened
 from compiler.types import ANY, ERROR, NEVER, FunctionType, Type, resolved
 from compiler.walking import Walk
 from compiler.wording import counted
@@ -159,8 +159,6 @@ def _walk_function(
 
 def error_given(check: Checking, node: syntax.Node) -> None:
     """Checks `err(v)`, given where the function's `!` says what its errors hold."""
-    from compiler.relations import fits
-
     error = check.state.error
     if error is None or not isinstance(node, syntax.Call) or node.type != ERROR or len(node.arguments) != 1:
         return

@@ -281,8 +281,7 @@ def _check_dialogs(graph: CallGraph, tools: list[syntax.Function], diagnostics: 
             if use.builtin.name == "ask" and (use.call is None or len(use.call.arguments) < 3):
                 diagnostics.error(
                     "Q0404",
-                    "`ask` shows a dialog in the browser, and a tool has none: "
-                    "`about(question, choices, default)` asks the person at the AI client",
+                    "`ask` shows a dialog in the browser, and a tool has none: use `about(question, choices, default)`",
                     body.source,
                     use.node.start,
                     use.node.end,
@@ -316,8 +315,7 @@ def _check_questions(graph: CallGraph, body: Body, diagnostics: Diagnostics) -> 
             if changing is not None:
                 diagnostics.warning(
                     "Q0403",
-                    f"`{changing}()` in a question's text makes another question of it each time the call runs: "
-                    "the answer never reaches it",
+                    f"`{changing}()` makes another question of this each time the call runs: the answer never reaches it",
                     body.source,
                     use.call.start,
                     use.call.end,

@@ -2,9 +2,9 @@
 
     text = format_source(source, diagnostics)     None if the source has mistakes, which are in `diagnostics` then
 
-The layout works on tokens and comments, not on the tree, so that nothing can be lost; the white space between them is
-all that it chooses, with `;` and the commas that end a line. Whatever it wrote is read again: should it have become other
-tokens, the source stays as it is.
+The layout works on tokens and comments, not on the tree, so that nothing can be lost. It chooses the white space
+between them, and with it where `;` and the commas that end a line stand; that is all. What it wrote is read again:
+should it have become other tokens, the source stays as it is.
 """
 
 from __future__ import annotations

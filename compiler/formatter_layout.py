@@ -43,6 +43,7 @@ class Layout:
 
     def __init__(self) -> None:
         self.written: list[str] = []
+        self.line = 0  # how often a line ended so far
         self.column = 0
         self.indent = 0  # of the line at hand
         self.steps: list[_Step] = []
@@ -65,10 +66,15 @@ class Layout:
     def _write(self, text: str) -> None:
         self.written.append(text)
         line_end = text.rfind("\n")
-        self.column = self.column + len(text) if line_end < 0 else len(text) - line_end - 1
+        if line_end < 0:
+            self.column += len(text)
+        else:
+            self.line += 1
+            self.column = len(text) - line_end - 1
 
     def _new_line(self, indent: int, blank: bool = False) -> None:
         self.written.append(("\n\n" if blank else "\n") + " " * indent)
+        self.line += 1
         self.column = self.indent = indent
 
     def _indent(self, indent: int) -> None:
@@ -149,8 +155,12 @@ class Layout:
             if isinstance(piece, Word):
                 self._write(piece.text)
                 continue
-            if isinstance(piece, Group) and piece.tie is not None and piece is piece.tie.blocks[0]:
-                self._if_chain(piece, pieces, k, end, after)
+            if isinstance(piece, Group) and k:
+                before = pieces[k - 1]
+                if isinstance(before, Head) and self.line > before.began:
+                    piece.break_up()  # a head over several lines has a block over several lines
+                if piece.tie is not None and piece is piece.tie.blocks[0]:
+                    self._if_chain(piece, pieces, k, end, after)
             self._then(
                 (self._piece, piece, _rest(pieces, k + 1, end, after)),
                 (self._pieces, pieces, start, k + 1, end, deeper, after),
@@ -161,7 +171,7 @@ class Layout:
         """Breaks all blocks of an `if … else …` whose rest does not fit on this line."""
         assert block.tie is not None
         blocks = block.tie.blocks
-        if len(blocks) == 1 or any(one.broken for one in blocks):
+        if len(blocks) == 1:
             return
         last = start
         while pieces[last] is not blocks[-1]:
@@ -169,7 +179,7 @@ class Layout:
         width, _, forced = measured(pieces, start, last + 1)
         if forced or self.column + width + _rest(pieces, last + 1, end, after) > LIMIT:
             for one in blocks:
-                one.broken = bool(one.entries)
+                one.break_up()
 
     def _piece(self, piece: Piece, after: int) -> None:
         if isinstance(piece, Group):
@@ -177,6 +187,7 @@ class Layout:
         elif isinstance(piece, Element):
             self._element(piece, after)
         elif isinstance(piece, Head):
+            piece.began = self.line
             # A head that runs on is indented more than the block behind it, which is indented as if it did not.
             self._then((self._line, piece.line, after, 2 * INDENT), (self._indent, self.indent))
         else:

@@ -24,7 +24,7 @@ PIPE, OR, AND, EQUALITY, COMPARE, PLUS, TIMES = range(7)
 DOT = 20  # broken only where the author broke it
 BODY = 30  # behind `=` and `=>`
 
-EITHER_ALL_OR_NONE = AND  # levels up to this one: a chain has all its operators at line starts, or none
+CHAINED = AND  # up to this level, all operators of a chain begin lines, or none does
 
 
 class Piece:
@@ -75,7 +75,7 @@ class Remark(Word):
 
 
 class Line:
-    """Pieces in order. `settle` and `measure` are called once, when it is complete."""
+    """Pieces in order. `complete` is called once, when all of them are there."""
 
     __slots__ = ("first", "forced", "last", "lead", "pieces", "stops")
 
@@ -85,9 +85,13 @@ class Line:
         self.forced = self.stops = False
 
     def complete(self) -> None:
-        for piece in self.pieces:
-            if isinstance(piece, Group) and piece.tie is not None:
-                piece.tie.settle()
+        for k, piece in enumerate(self.pieces):
+            if isinstance(piece, Group) and piece.kind in (STATEMENTS, ARMS):
+                before = self.pieces[k - 1]
+                if k and isinstance(before, Head) and before.forced:
+                    piece.break_up()
+                if piece.tie is not None:
+                    piece.tie.settle()
         self._settle()
         self.first, self.last, self.forced = measured(self.pieces, 0, len(self.pieces))
         self.lead, self.stops = lead_of(self.pieces, 0, len(self.pieces))
@@ -106,7 +110,7 @@ class Line:
             if level == NONE:
                 continue
             places = [k for k in range(start + 1, end) if pieces[k].level == level]
-            if level <= EITHER_ALL_OR_NONE and any(pieces[k].newline for k in places):
+            if level <= CHAINED and any(pieces[k].newline for k in places):
                 for k in places:
                     pieces[k].newline = True
             ranges += list(zip([start, *places], [*places, end], strict=True))
@@ -189,10 +193,11 @@ def lead_of(pieces: list[Piece], start: int, end: int) -> tuple[int, bool]:
 class Head(Piece):
     """What stands between a word such as `if` and its `{` or `=>`."""
 
-    __slots__ = ("line",)
+    __slots__ = ("began", "line")
 
     def __init__(self, line: Line) -> None:
         super().__init__()
+        self.began = 0  # the number of the line on which it was written
         self.line = line
         line.complete()
         self.first, self.last, self.forced = line.first, line.last, line.forced
@@ -319,12 +324,21 @@ class Group(Piece):
             self.lead = self.first
         self._find_hugged()
 
+    def break_up(self) -> None:
+        """Gives what stands in it lines of its own, after all."""
+        if self.entries and not self.broken:
+            self.broken = True
+            self.measure()
+
     def between(self, number: int) -> str:
         """What stands before an entry that is on the line of the one before it."""
         return self.separator + " " if self.entries[number - 1].line is not None and number <= self.last_item else " "
 
     def _find_hugged(self) -> None:
-        if self.forced or self.kind not in (ITEMS, PAREN) or not self.entries:
+        # Those of calls, and a list of one.
+        if self.forced or self.opener not in ("(", "[") or (self.opener == "[" and len(self.entries) > 1):
+            return
+        if not self.entries:
             return
         candidates = [piece for entry in self.entries if (piece := _ending(entry)) is not None]
         last = _ending(self.entries[-1])
@@ -363,9 +377,7 @@ class Tie:
         """Breaks all of the blocks if one is broken."""
         if len(self.blocks) > 1 and (self.broken or any(block.broken for block in self.blocks)):
             for block in self.blocks:
-                if not block.broken and block.entries:
-                    block.broken = True
-                    block.measure()
+                block.break_up()
 
 
 # The white space before what stands between tags.

@@ -40,7 +40,7 @@ _NO_SPACE_BEFORE = types("COMMA COLON DOT QDOT QUESTION CALL INDEX PARAMETERS TL
 _NO_SPACE_AFTER = types("DOT QDOT TLT RANGE ELLIPSIS DOCTYPE")
 _BEGINS_WITH_DOT_OR_MARK = types("DOT QDOT QUESTION RANGE COALESCE")
 _PREFIXES = types("MINUS BANG")
-_HUGGABLE = types("IF MATCH FN")
+_HUGGABLE = types("IF MATCH FN")  # words of what has lines of its own inside
 _EXPONENT = re.compile(r"[eE][0-9]")
 
 _KINDS = {
@@ -64,6 +64,11 @@ _ATTRIBUTE_OPENERS = types("ATTRIBUTE_OPEN EVENT_OPEN SPREAD_OPEN")
 _ATTRIBUTES = _ATTRIBUTE_OPENERS | {"ATTRIBUTE"}
 _HEAD_WORDS = types("IF WHILE FOR MATCH")
 _EQUALS_IN_ATTRIBUTE = re.compile(r"\s*=\s*")
+
+
+# What stands between two tokens: comments, each (line ends before it, start, end), and the line ends behind the last.
+_Gap = tuple[list[tuple[int, int, int]], int]
+_NOTHING: _Gap = ([], 0)
 
 
 class _OpenLine:
@@ -159,9 +164,8 @@ class Reader:
 
     # --- gaps ---------------------------------------------------------------------------------------------------
 
-    def _gap(self, start: int) -> tuple[list[tuple[int, int, int]], int]:
-        """The comments between the token before and `start`, each (line ends before it, start, end), and the line
-        ends behind the last one."""
+    def _gap(self, start: int) -> _Gap:
+        """What stands between the token before and `start`."""
         found = []
         at = self.end
         comments = self.comments
@@ -187,30 +191,28 @@ class Reader:
 
     def _take_comments(self, top: _OpenGroup, before_line: bool) -> None:
         """Makes entries of the comments that wait in a group, before its next line or its end."""
-        entries = top.group.entries
-        # What stands on one line with a statement before and one behind belongs to the one before up to a `;`.
-        separated = -1 if top.group.kind == parts.ITEMS or not entries else top.separated
-        if separated < 0 and top.group.kind != parts.ITEMS and entries:
-            separated = len(self.text)
+        group = top.group
         waiting = top.comments
         made = []
         for breaks, start, end in waiting:
             entry = Entry(None, self.text[start:end].rstrip(), min(breaks, 2))
             entry.column = start - self.text.rfind("\n", 0, start) - 1
             made.append(entry)
-        if before_line and not top.breaks:
-            own_line = any(entry.breaks for entry in made)
+        if not before_line:
+            group.closes_on_own_line = top.breaks > 0
+        elif not top.breaks:
+            # On one line with what stands before and behind, a comment belongs to what is before it up to a `;`.
+            belongs_before = 0
+            if group.kind != parts.ITEMS and group.entries and not any(entry.breaks for entry in made):
+                belongs_before = top.separated if top.separated >= 0 else len(self.text)
             for entry, (_, start, _) in zip(reversed(made), reversed(waiting), strict=True):
-                if not own_line and start < separated:
+                if start < belongs_before:
                     break
                 entry.leads = True
                 if entry.breaks:
                     break
-        entries += made
+        group.entries += made
         top.comments = []
-        if not before_line:
-            top.group.closes_on_own_line = top.breaks > 0
-            top.breaks = 0
 
     # --- code ---------------------------------------------------------------------------------------------------
 
@@ -228,24 +230,23 @@ class Reader:
             self.end = token.end
             return
         top = self.stack[-1]
-        comments: list[tuple[int, int, int]] = []
-        breaks = 0
+        gap = _NOTHING
         if isinstance(top, _OpenGroup):
             self._keep(token.start)
             top = self._begin_line(top, type)
         else:
-            comments, breaks = self._gap(token.start)
+            gap = self._gap(token.start)
         assert isinstance(top, _OpenLine)
         if type in _KINDS:
-            self._open(top, token, comments, breaks)
+            self._open(top, token, gap)
         elif type == "TAG":
-            self._open_element(top, token, comments, breaks)
+            self._open_element(top, token, gap)
         elif type in ("TEMPLATE", "SQL"):
             end = self._skip(token)
-            self._add(top, Word(self.text[token.start : end]), token, comments, breaks)
+            self._add(top, Word(self.text[token.start : end]), token, gap)
             self.end = end
         else:
-            self._word(top, token, comments, breaks)
+            self._word(top, token, gap)
 
     def _begin_line(self, top: _OpenGroup, type: str) -> _OpenLine:
         self._take_comments(top, True)
@@ -257,12 +258,12 @@ class Reader:
         self.stack.append(opened)
         return opened
 
-    def _word(self, top: _OpenLine, token: Token, comments: list[tuple[int, int, int]], breaks: int) -> None:
+    def _word(self, top: _OpenLine, token: Token, gap: _Gap) -> None:
         type = token.type
         operand_before = self.previous in ENDS_OPERAND
         guard = type == "IF" and operand_before
         word = Word(self.text[token.start : token.end], type in _HUGGABLE and not guard)
-        self._add(top, word, token, comments, breaks)
+        self._add(top, word, token, gap)
         self.end = token.end
         self.prefix = type in _PREFIXES and not operand_before
         if type in _LEVELS_AFTER and not self.prefix and not (type == "IN" and top.within):
@@ -287,11 +288,10 @@ class Reader:
         elif type in _HEAD_WORDS:
             self.stack.append(_OpenLine("guard" if guard else type))
 
-    def _add(
-        self, top: _OpenLine, piece: Piece, token: Token, comments: list[tuple[int, int, int]], breaks: int
-    ) -> None:
+    def _add(self, top: _OpenLine, piece: Piece, token: Token, gap: _Gap) -> None:
         """Adds a piece to a line, behind the comments that stand before it."""
         type = token.type
+        comments, breaks = gap
         pieces = top.line.pieces
         level = top.level
         top.level = parts.NONE
@@ -362,7 +362,8 @@ class Reader:
     def _end_head(self) -> None:
         ended = self.stack.pop()
         top = self.stack[-1]
-        assert isinstance(ended, _OpenLine) and isinstance(top, _OpenLine)
+        assert isinstance(ended, _OpenLine)
+        assert isinstance(top, _OpenLine)
         head = Head(ended.line)
         head.gap = " "
         top.line.pieces.append(head)
@@ -405,9 +406,7 @@ class Reader:
 
     # --- brackets -----------------------------------------------------------------------------------------------
 
-    def _open(
-        self, top: _OpenLine | None, token: Token, comments: list[tuple[int, int, int]], breaks: int
-    ) -> Group:
+    def _open(self, top: _OpenLine | None, token: Token, gap: _Gap) -> Group:
         """Opens a bracket; it is a piece of `top`, if that is given."""
         type = token.type
         opener = self.text[token.start : token.end]
@@ -419,7 +418,7 @@ class Reader:
         in_pattern = False
         if top is not None:
             in_pattern = top.in_pattern
-            self._add(top, group, token, comments, breaks)
+            self._add(top, group, token, gap)
             if type == "BLOCK":
                 group.tie = top.tie or Tie()
                 group.tie.blocks.append(group)
@@ -462,9 +461,7 @@ class Reader:
 
     # --- elements -----------------------------------------------------------------------------------------------
 
-    def _open_element(
-        self, top: _OpenLine | None, token: Token, comments: list[tuple[int, int, int]], breaks: int
-    ) -> Piece:
+    def _open_element(self, top: _OpenLine | None, token: Token, gap: _Gap) -> Piece:
         """Opens an element; it is a piece of `top`, if that is given."""
         piece: Piece
         if token.value.name in SPACE_ELEMENTS:
@@ -474,7 +471,7 @@ class Reader:
             end = token.end
             piece = Element(self.text[token.start : end])
         if top is not None:
-            self._add(top, piece, token, comments, breaks)
+            self._add(top, piece, token, gap)
         if isinstance(piece, Element):
             self.stack.append(_OpenElement(piece))
         self.end = end
@@ -493,7 +490,7 @@ class Reader:
         if type == "RAW_TEXT":
             element.raw = Word(text)
         elif type in _ATTRIBUTE_OPENERS:
-            group = self._open(None, token, [], 0)
+            group = self._open(None, token, _NOTHING)
             group.gap = " "
             element.attributes.append(group)
             return
@@ -535,9 +532,9 @@ class Reader:
         units, space, may_break = self._text(top, token.start, is_tag)
         piece: Piece
         if token.type == "MARKUP_OPEN":
-            piece = self._open(None, token, [], 0)
+            piece = self._open(None, token, _NOTHING)
         elif token.type == "TAG":
-            piece = self._open_element(None, token, [], 0)
+            piece = self._open_element(None, token, _NOTHING)
         else:
             piece = Word(self.text[token.start : token.end])
             self.end = token.end

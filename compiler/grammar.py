@@ -55,6 +55,7 @@ from compiler.syntax import For as ForStatement
 from compiler.tokens import Token
 
 START = "file"
+_EFFECTS = ("db", "fs", "http", "net")
 
 # Loosest first.
 PRECEDENCE = (
@@ -396,10 +397,10 @@ def next_effect(build: Builder, effects: list[str], comma: Token, name: Token) -
 
 
 def _effect(build: Builder, effects: list[str], name: Token) -> list[str]:
-    if name.value not in ("db", "fs", "http", "net"):
-        build.error(
-            "Q0115", f"`{name.value}` is no effect: they are `db`, `fs`, `http` and `net`", name.start, name.end
-        )
+    if name.value not in _EFFECTS:
+        message = f"`{name.value}` is no effect: they are `db`, `fs`, `http` and `net`"
+        build.error("Q0115", message, name.start, name.end)
+        effects.extend(_EFFECTS)  # whichever was meant, nothing is said to be left out
     else:
         effects.append(name.value)
     return effects

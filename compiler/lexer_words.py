@@ -327,7 +327,7 @@ def report_invisible(lexer: Balance, start: int, end: int) -> None:
     for found in _INVISIBLE.finditer(lexer.text, start, end):
         lexer.report(
             "Q0020",
-            f"the `//!` block holds {_named(found[0])}, which a reader of the file does not see: delete it",
+            f"the `//!` block holds {_named(found[0])}, which a reader does not see: delete it",
             found.start(),
             found.end(),
             "",

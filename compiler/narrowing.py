@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from compiler import syntax
 from compiler.names import Symbol
-from compiler.relations import fits, join, only, without_null
+from compiler.relations import fits, join, kinds_of, only, without_null
 from compiler.types import ANY, NULL, LiteralType, RecordType, Type, UnionType, resolved
 
 # `path`: a field's name; ("[]", key) for a constant index; NO_ERROR for the fact that the value is no error.
@@ -238,10 +238,8 @@ def _field_of(type: Type, name: str) -> Type:
     return ANY if inner != NULL else NULL
 
 
-# What `type_of` calls the kinds of values.
 def _kind_facts(call: syntax.Call, right: syntax.Literal) -> BothFacts:
-    from compiler.relations import kinds_of
-
+    """What `type_of(x) == "str"` says of `x`."""
     callee = call.callee
     if not (
         isinstance(callee, syntax.Name)

@@ -238,8 +238,7 @@ def _blame_template(reading: Reading, start: int, token: Token) -> bool:
             line = reading.source.line(token.start)
             reading.report(
                 "Q0006",
-                f"this template runs over lines, and what stands behind it on line {line} can't be read: "
-                "is a `` ` `` missing where it should end?",
+                f"this template runs over lines, and line {line} can't be read after it: is a `` ` `` missing?",
                 begin,
                 begin + 1,
             )

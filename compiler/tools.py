@@ -72,7 +72,7 @@ def _instructions(program: Program, tools: list[Tool], diagnostics: Diagnostics)
         start = notes[1]
         diagnostics.warning(
             "Q0510",
-            f"what an AI client is told is {length:,} characters, and clients cut it after about {LONGEST:,}: "
+            f"an AI client is told {length:,} characters, and cuts them after about {LONGEST:,}: "
             "shorten this `//!` block",
             source,
             start,

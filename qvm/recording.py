@@ -229,6 +229,8 @@ def stop_fields(stop: Stop) -> list[Any]:
 def make_stop(fields: list[Any]) -> Stop:
     """The stop of `stop_fields`."""
     message, kind, error, detail, places = fields
+    if type(message) is not str or type(kind) is not str or not (error is None or type(error) is Err):
+        raise _no_recording()
     stop = Stop(message, kind, error, detail)
     stop.places = [CallPlace(*place) for place in places]
     return stop
@@ -397,6 +399,10 @@ def _recording(fields: list[Any]) -> Recording:
         raise _no_recording()
     recording.ending = ending
     recording.result = result
+    if ending == STOPPED:
+        make_stop(unpack_value(result))
+    elif (ending == ASKED and not _is_question(unpack_value(result))) or type(unpack_value(given)) is not dict:
+        raise _no_recording()
     recording.asked = asked
     recording.steps = steps
     recording.marks = [str(text) for text in marks]
@@ -406,7 +412,30 @@ def _recording(fields: list[Any]) -> Recording:
 
 def _event(fields: Any) -> Event:
     _hold_to(fields, _EVENT)
-    return Event(*fields)
+    event = Event(*fields)
+    if event.kind not in ("call", "ask", "turn") or event.outcome not in (VALUE, STOP, UNANSWERED, NOTHING):
+        raise _no_recording()
+    if event.kind != "turn":
+        arguments = unpack_value(event.arguments)
+        if type(arguments) is not list or (event.kind == "ask" and not _is_question(arguments)):
+            raise _no_recording()
+        if event.outcome == STOP:
+            make_stop(unpack_value(event.value))
+        elif event.outcome == UNANSWERED and event.kind == "call" and not _is_question(unpack_value(event.value)):
+            raise _no_recording()
+    return event
+
+
+def _is_question(fields: Any) -> bool:
+    return (
+        type(fields) is list
+        and len(fields) == 5
+        and type(fields[0]) is str
+        and type(fields[1]) is dict
+        and (fields[2] is None or type(fields[2]) is str)
+        and type(fields[3]) is str
+        and type(fields[4]) is bool
+    )
 
 
 def _hold_to(fields: Any, kinds: tuple[type, ...]) -> None:

@@ -50,8 +50,7 @@ def started(recording: Recording, program: Program, host: RecordedHost) -> Task:
     at_start = {name: cell.value for name, cell in zip(old.module.globals, fresh.globals, strict=True)}
     for name, cell in zip(program.module.globals, program.globals, strict=True):
         if name in recorded and type(recorded[name]) is not Unset and not _holds_function(recorded[name]):
-            changed = recording.top_level is None or _packed(recorded[name]) != _packed(at_start[name])
-            if changed:
+            if _packed(recorded[name]) != _packed(at_start[name]):
                 cell.value = recorded[name]
     tool = next((tool for tool in program.module.tools if tool.name == recording.tool), None)
     if tool is None:

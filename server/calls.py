@@ -16,10 +16,11 @@ from server.database import Scope, may_change
 from server.host import ProgramHost, World
 
 # Host calls that change something, whatever they are given.
-_CHANGES = frozenset(
+CHANGES = frozenset(
     ("write_file", "append_file", "delete_file", "fetch", "set_session", "end_session", "mcp_token", "revoke_mcp_token")
 )
-_STATEMENTS = frozenset(("db.query", "db.one", "db.exec"))
+# Those that may, as their statement says.
+STATEMENTS = frozenset(("db.query", "db.one", "db.exec"))
 
 CANNOT_ASK = "this needs the user's yes, and this client cannot ask"
 TOO_MANY = f"this call asked {MOST_QUESTIONS} times without coming to an end"
@@ -50,7 +51,7 @@ class CallHost(ProgramHost):
         self._seen: dict[str, int] = {}  # how often a place in the code has asked in this run
 
     def call(self, name: str, arguments: list[Any]) -> Any:
-        if not self.change and (name in _CHANGES or (name in _STATEMENTS and self._may_change(arguments))):
+        if not self.change and (name in CHANGES or (name in STATEMENTS and self._may_change(arguments))):
             self.change = f"`{name}`"
         return super().call(name, arguments)
 

@@ -73,6 +73,7 @@ class ProgramHost:
     def __init__(self, world: World, scope: Scope) -> None:
         self.world = world
         self.scope = scope
+        self.set_answers: list[bool | str] = []  # of the open calls of `answering`
 
     def call(self, name: str, arguments: list[Any]) -> Any:
         handler = self.world.handlers.get(name)
@@ -84,7 +85,17 @@ class ProgramHost:
         return handler(self, arguments)
 
     def ask(self, question: Question) -> bool | str:
-        """Outside a tool's call there is nobody to ask: `confirm` is true, `about` its default."""
+        """Outside a tool's call there is nobody to ask: `confirm` is true, `about` its default.
+
+        A test says otherwise with `answering`. Raises Stop where it gives a key that is none of the choices.
+        """
+        wanted = bool if question.kind == "confirm" else str
+        for answer in reversed(self.set_answers):
+            if type(answer) is wanted:
+                if wanted is str and answer not in question.choices:
+                    keys = ", ".join(f"`{key}`" for key in question.choices)
+                    raise Stop(f"`answering` gives `{answer}`, and the choices of this `about` are {keys}")
+                return answer
         return True if question.kind == "confirm" else question.default or ""
 
     def changed(self, what: str) -> None:
@@ -139,6 +150,7 @@ _COUNTS = {
     **dict.fromkeys(("tenant_from", "locale_from", "revoke_mcp_token"), (1, 1)),
     **dict.fromkeys(("random_int", "write_file", "append_file"), (2, 2)),
     **dict.fromkeys(("exit", "mcp_token"), (0, 1)),
+    "_begin_answering": (1, 1),
     **dict.fromkeys(("fetch", "ask", "set_session"), (1, 2)),
 }
 
@@ -320,6 +332,19 @@ def _needs_request(name: str) -> Handler:
     return _refuses(f"`{name}` needs a request to a site: there is none here")
 
 
+def _begin_answering(host: ProgramHost, arguments: list[Any]) -> None:
+    if not host.top_level():
+        raise Stop("`answering` is for tests: in a tool's call the person answers")
+    answer = arguments[0]
+    if type(answer) not in (bool, str):
+        raise Stop(f"argument 1 of `answering` must be bool or str, got {kind_of(answer)}")
+    host.set_answers.append(answer)
+
+
+def _end_answering(host: ProgramHost, arguments: list[Any]) -> None:
+    host.set_answers.pop()
+
+
 def _ask(host: ProgramHost, arguments: list[Any]) -> Any:
     raise Stop("`ask` shows a dialog of a page: in a tool, `confirm` and `about` ask the person")
 
@@ -364,4 +389,6 @@ HANDLERS: dict[str, Handler] = {
     "mcp_tokens": _needs_request("mcp_tokens"),
     "revoke_mcp_token": _needs_request("revoke_mcp_token"),
     "ask": _ask,
+    "_begin_answering": _begin_answering,
+    "_end_answering": _end_answering,
 }

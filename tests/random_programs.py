@@ -41,11 +41,11 @@ class _Tool:
             ways += [
                 f"({inner} {rng.choice('+-*')} {self.number(depth - 1)})",
                 f"({inner} % {rng.randint(1, 7)})",
-                f"({inner} / 1 % 5)" if rng.random() < 0.1 else f"helper({inner})",
+                f"helper({inner})",
                 f"(risky({inner}) ?? {self.number(0)})",
                 "random_int(1, 9)",
                 "len(now())",
-                f"len([x * 2 for x in [1, 2, {inner}]])" if False else f"len(map([1, 2, {inner}], fn(x) {{ x + 1 }}))",
+                f"len(map([1, 2, {inner}], fn(x) {{ x + 1 }}))",
                 f"sum(map([{inner}, 4], fn(x) {{ x * 2 }}))",
                 f"seen[{inner} % 4]" if rng.random() < 0.2 else inner,
             ]
@@ -63,7 +63,9 @@ class _Tool:
         rng = self.random
         name = f"v{len(self.names)}"
         if rng.random() < 0.7:
-            self.rows.append(f"{indent}let {name} = if confirm(`Go on with ${{{self.number(1)}}}?`) {{ 1 }} else {{ 2 }}")
+            self.rows.append(
+                f"{indent}let {name} = if confirm(`Go on with ${{{self.number(1)}}}?`) {{ 1 }} else {{ 2 }}"
+            )
         else:
             choices = '{ one: "The first", three: "The third one" }'
             self.rows.append(f'{indent}let {name} = len(about(`Which of ${{{self.number(0)}}}?`, {choices}, "one"))')
@@ -79,7 +81,7 @@ class _Tool:
         elif kind == 4:
             self.rows.append(f"{indent}seen += [{self.number(1)} % 100]")
         elif kind == 5:
-            self.rows.append(f'{indent}table.a = {self.number(0)}')
+            self.rows.append(f"{indent}table.a = {self.number(0)}")
         elif kind == 6:
             self.rows.append(f"{indent}sleep(0)")
         elif kind == 7:
@@ -87,8 +89,10 @@ class _Tool:
         elif depth and kind == 8:
             self.block(f"{indent}if {self.test()} {{", indent, depth)
         elif depth:
-            turns = rng.choice((3, 10, 10, 4_000))
-            self.block(f"{indent}for i{depth} in 0..{turns} {{", indent, 0)
+            start = len(self.rows)
+            self.block(f"{indent}for i{depth} in 0..10 {{", indent, 0)
+            if rng.random() < 0.3 and not any("sleep" in row or "print" in row for row in self.rows[start:]):
+                self.rows[start] = self.rows[start].replace("0..10", "0..4000")  # gives way in its middle
 
     def block(self, head: str, indent: str, depth: int) -> None:
         names = self.names[:]
@@ -111,6 +115,8 @@ def make_program(seed: int) -> str:
         tool.rows.append(f"  let part = parts({tool.number(0)})")
         for _ in range(rng.randint(2, 7)):
             tool.statement("  ", 2)
-        end = rng.choice((f"[{tool.number()}, count, seen, part(2) + part(3)]", "{ count, table }", f"`${{{tool.number()}}}`"))
+        end = rng.choice(
+            (f"[{tool.number()}, count, seen, part(2) + part(3)]", "{ count, table }", f"`${{{tool.number()}}}`")
+        )
         rows += [f"/// A tool.\nfn mcp {name}(n: int) {{", *tool.rows, f"  {end}", "}\n"]
     return "\n".join(rows)

@@ -17,12 +17,15 @@ class RecordedTalk(Talk):
 
     def __init__(self, text: str, folder: Path, known: list[tuple[str, str]] | None = None, **limits: int) -> None:
         self.calls = folder / "calls"
+        self.known = known or []
+        self.limits = limits
         super().__init__(text, folder)
-        world = self.running.world
-        self.recorder = Recorder(str(self.calls), self.module, self.log.append, world.clock, known or [], **limits)
-        # The program starts once more, with its top level watched.
-        self.running.run_top_level(self.recorder)
         self.protocol.recorder = self.recorder
+
+    def start(self) -> None:
+        world = self.running.world
+        self.recorder = Recorder(str(self.calls), self.module, self.log.append, world.clock, self.known, **self.limits)
+        self.running.run_top_level(self.recorder)
 
     def files(self) -> list[Path]:
         return sorted(self.calls.iterdir())

@@ -83,13 +83,17 @@ class Talk:
         self.clock = Clock()
         world = World(str(folder), self.printed.append, self.log.append, policy, serving="quillo mcp")
         self.running = RunningProgram(self.module, world)
-        self.running.run_top_level()
+        self.start()
         database = world.database
         used = UsedInDatabase(database) if database.is_open else UsedInMemory()
         self.asking = Asking(secret, self.running.digest, used, self.clock)
         count = None if limit is None else CallCount(limit, self.clock)
         self.protocol = Protocol(self.running, self.asking, caller, count=count)
         self.last_id = 0
+
+    def start(self) -> None:
+        """Runs the program's top level."""
+        self.running.run_top_level()
 
     def close(self) -> None:
         self.running.close()

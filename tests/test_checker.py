@@ -452,3 +452,41 @@ def test_no_program_brings_the_checker_down(seed: int) -> None:
             if isinstance(node, syntax.Expression):
                 assert node.type != Simple("mistake"), text
                 assert isinstance(node.fails, bool), text
+
+
+def _renamed(text: str, chance: random.Random) -> str | None:
+    """A program in which one name or one field, where it is read, is another that nothing has."""
+    program = program_of(text)
+    parsed = list(nodes(program.main.file.statements))
+    written_to = {node.target for node in parsed if isinstance(node, syntax.Assign)}
+    places = [
+        (node.start, node.end)
+        for node in parsed
+        if isinstance(node, syntax.Name) and node not in written_to and text[node.start : node.end] == node.name
+    ]
+    places += [
+        (node.name_start, node.name_start + len(node.name))
+        for node in parsed
+        if isinstance(node, syntax.Field) and node.symbol is None and node.name_start and node not in written_to
+    ]
+    if not places:
+        return None
+    start, end = chance.choice(places)
+    return f"{text[:start]}qqzzqq{text[end:]}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_one_mistake_is_one_error(seed: int) -> None:
+    programs = [p for p in check_programs() if not any(what.startswith("error") for *_, what in p.promised())]
+    texts = [p.files["main.qwe"] for p in programs if len(p.files) == 1]
+    chance = random.Random(seed)
+    reported = 0
+    for _ in range(100):
+        text = _renamed(chance.choice(texts), chance)
+        if text is None:
+            continue
+        errors = [found for found in found_in(text) if ": error: " in found]
+        assert len(errors) <= 1, (text, errors)
+        reported += len(errors)
+    assert reported > 50

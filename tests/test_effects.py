@@ -314,17 +314,13 @@ fn go() {{
 }}
 """
     expected = (
-        f"7: warning: `{named}()` in a question's text makes another question of it each time the call runs: "
-        "the answer never reaches it"
+        f"7: warning: `{named}()` makes another question of this each time the call runs: the answer never reaches it"
     )
     assert analysed(program).reported("Q0403") == ([expected] if named else [])
 
 
 def test_a_dialog_in_a_tool_names_about() -> None:
-    message = (
-        "error: `ask` shows a dialog in the browser, and a tool has none: "
-        "`about(question, choices, default)` asks the person at the AI client"
-    )
+    message = "error: `ask` shows a dialog in the browser, and a tool has none: use `about(question, choices, default)`"
     program = 'fn helper() = ask("Sure?", ["a"])\n/// Does it.\nfn mcp go() {\n  helper()\n  ask("Really?", ["a"])\n}\n'
     assert analysed(program).reported("Q0404") == [f"1: {message}", f"5: {message}"]
     assert analysed('fn helper() = ask("Sure?", ["a"])').reported("Q0404") == []

@@ -1,7 +1,7 @@
 """The programs of tests/lang keep their promises, in every mode.
 
-A program is a `.qwe` file, or a folder with a `main.qwe` and the files that it uses. Its comments say what it prints and
-how it ends (see tests/programs.py). The folders are named by the sections of docs/language.md.
+A program is a `.qwe` file, or a folder with a `main.qwe` and the files that it uses. Its comments say what it prints
+and how it ends (see tests/programs.py). The folders are named by the sections of docs/language.md.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def test_runs_as_promised_through_the_module_file_and_the_assembler(program):
 def test_runs_as_promised_when_saved_and_restored_between_instructions(program):
     path, promised, module = program
     if "deep" in path.name or "long" in path.name:
-        pytest.skip("its 10,000 frames, saved after each instruction, take minutes; test_snapshot saves such a one once")
+        pytest.skip("10,000 frames saved after each instruction take minutes; test_snapshot saves such a one once")
     plain = ran(module)
     counted = ran(module, stepped)
     assert (counted.lines, counted.steps) == (plain.lines, plain.steps)

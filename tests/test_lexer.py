@@ -400,7 +400,7 @@ def test_the_notes_stand_at_the_top_behind_blank_lines_and_comments_only() -> No
 )
 def test_what_a_reader_does_not_see_is_refused_in_the_notes(character: str, name: str) -> None:
     assert mistakes(f"//! One.\n//! a{character}b\nx") == [
-        f"2:6 Q0020 the `//!` block holds {name}, which a reader of the file does not see: delete it"
+        f"2:6 Q0020 the `//!` block holds {name}, which a reader does not see: delete it"
     ]
     assert mistakes(f"// a{character}b".replace("\r", "") + '\nprint("tab\there")\n//! Tab\tand é 😀') == []
 

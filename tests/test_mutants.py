@@ -1,4 +1,4 @@
-"""Programs broken at random give diagnostics or a Module, never an exception (`python -m tools.fuzz` tries many more)."""
+"""Programs broken at random give diagnostics or a Module, never an exception; `python -m tools.fuzz` tries more."""
 
 from __future__ import annotations
 

@@ -192,8 +192,7 @@ def test_mistakes_in_markup_are_told_at_the_tag(text: str, message: str | None) 
 def test_a_template_over_lines_before_the_first_error_of_its_statement_is_the_error_and_the_last() -> None:
     text = "let a = `x\nlet b = `y`\nlet c = * 3\nlet d = `z`\n"
     assert mistakes(text) == [
-        "1:9 Q0006 this template runs over lines, and what stands behind it on line 2 can't be read: "
-        "is a `` ` `` missing where it should end?"
+        "1:9 Q0006 this template runs over lines, and line 2 can't be read after it: is a `` ` `` missing?"
     ]
 
 

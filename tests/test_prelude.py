@@ -26,14 +26,14 @@ uuid hash hash_password check_password same
 print log env args read_line stdin exit read_file write_file append_file delete_file files fetch
 parallel
 raw redirect respond classes markdown_page ask
-confirm about mcp_token mcp_tokens revoke_mcp_token
+confirm about answering mcp_token mcp_tokens revoke_mcp_token
 db.open db.query db.one db.exec db.transaction db.error_kind
 session set_session end_session tenant_from tenant locale_from locale
 """
 
 FAILS = """
 int float from_json from_base64 parse_time read_file write_file append_file delete_file files fetch
-db.open db.query db.one db.exec db.transaction err db.begin db.commit db.rollback _attempt
+db.open db.query db.one db.exec db.transaction err db.begin db.commit db.rollback _attempt answering
 """
 
 EFFECTS = {
@@ -111,7 +111,7 @@ def test_what_can_fail_what_it_touches_and_what_it_changes() -> None:
 def test_what_is_hidden_are_the_languages_own_helpers() -> None:
     hidden = {name for name, builtin in BUILTINS.items() if builtin.hidden}
     assert hidden == {
-        *("_verdict", "_sort_by", "_unique_by", "_group_by", "_itself", "_keys", "_attempt"),
+        *("_verdict", "_sort_by", "_unique_by", "_group_by", "_itself", "_keys", "_attempt", "_begin_answering", "_end_answering"),
         *("db.begin", "db.commit", "db.rollback", "request"),
     }
 

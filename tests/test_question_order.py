@@ -497,3 +497,25 @@ def test_long_chains_and_deep_loops_are_followed() -> None:
     branches = " else ".join(f"if x == {i} {{ {i} }}" for i in range(3_000))
     loops = "for i in 0..x { " * 150 + "\nsave(1)\n" + "}" * 150
     check(as_tool(f'\nlet a = {chain}\n{branches}\nconfirm("Sure?")\n{loops}\nconfirm("Sure?") // ! `db.exec`\n'))
+
+
+@pytest.mark.parametrize("builtin", ["db.query", "db.one", "db.exec"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select 1",
+        "with t as (select 1) select * from t",
+        "with t as (select 1) delete from t",
+        "pragma table_info(t)",
+        "pragma user_version(3)",
+        "explain delete from t",
+        "insert into t values (1)",
+        "; delete from t",
+        "select my_function(1)",
+    ],
+)
+def test_a_statement_counts_for_the_checker_as_it_does_when_it_runs(builtin: str, statement: str) -> None:
+    from server.database import may_change
+
+    found = analysed(f'/// Does it.\nfn mcp go() with db {{\n  {builtin}("{statement}")\n  confirm("Sure?")\n}}\n')
+    assert bool(found.reported("Q0402")) == may_change(statement)

@@ -337,6 +337,13 @@ def test_a_question_after_a_change_is_refused(talk, how, change, capabilities):
         assert count(talk) == 3, "the change stands"
 
 
+def test_what_counts_as_a_change_is_what_the_language_says():
+    from compiler.prelude import BUILTINS
+    from server.calls import CHANGES, STATEMENTS
+
+    assert {name for name, builtin in BUILTINS.items() if builtin.change} - STATEMENTS == CHANGES
+
+
 @pytest.mark.parametrize("how", ["select", "read", "print"])
 def test_what_changes_nothing_may_come_before_a_question(talk, how):
     assert talk.asked(talk.call("late", {"how": how})) == "Inside?"

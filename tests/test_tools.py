@@ -330,7 +330,7 @@ def test_all_that_is_told_is_warned_of_beyond_2000_characters() -> None:
     assert told(2_001 - facts) == (
         2_001,
         [
-            "3: warning: what an AI client is told is 2,001 characters, and clients cut it after about 2,000: "
+            "3: warning: an AI client is told 2,001 characters, and cuts them after about 2,000: "
             "shorten this `//!` block"
         ],
     )

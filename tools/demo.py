@@ -1,4 +1,4 @@
-"""`make demo`: a real MCP client (the official Python SDK) starts the notes app and uses it, in words a person can read.
+"""`make demo`: a real MCP client (the official Python SDK) uses the notes app, in words that a person can read.
 
     python -m tools.demo [--ask]
 

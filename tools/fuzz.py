@@ -28,13 +28,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Pieces of the language, so that mutants get past the lexer now and then.
 PIECES = [
-    "{", "}", "(", ")", "[", "]", "`", "${", '"', "'", "\n", ";", ",", ":", ".", "..", "...", "?", "??", "?.", "|", "||",
-    "&&", "=", "==", "=>", "->", "!", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "+=", "//", "/*", "*/", "///",
-    "//!", "<p>", "</p>", "<>", "</>", "<br>", "<Card/>", "@click=", "fn ", "fn mcp ", "let ", "if ", "else ", "for ",
-    " in ", "while ", "match ", "return ", "break", "continue", "true", "null", "type ", "route GET / ", "component C() ",
-    "use \"x.qwe\"", "import x use y", "service /a = \"b\"", "state x = 1", "reply 404 ", "test \"t\" ", "assert ", "sql`",
-    "with db", "private ", "public ", "server ", "err(", "confirm(\"x\")", "db.exec(\"x\")", "9223372036854775808", "1.",
-    "0x", "\u202e", "\x00", "\ud7ff", "é", "😀", "list<", "map<int>", "_", "x => ", "(a, b) => ", "{ a: 1 }", "-> int ! str",
+    "{", "}", "(", ")", "[", "]", "`", "${", "\"", "'", "\n", ";", ",", ":", ".", "..", "...", "?", "??", "?.",
+    "|", "||", "&&", "=", "==", "=>", "->", "!", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "+=",
+    "//", "/*", "*/", "///", "//!", "<p>", "</p>", "<>", "</>", "<br>", "<Card/>", "@click=", "fn ", "fn mcp ",
+    "let ", "if ", "else ", "for ", " in ", "while ", "match ", "return ", "break", "continue", "true", "null",
+    "type ", "route GET / ", "component C() ", "use \"x.qwe\"", "import x use y", "service /a = \"b\"",
+    "state x = 1", "reply 404 ", "test \"t\" ", "assert ", "sql`", "with db", "private ", "public ", "server ",
+    "err(", "confirm(\"x\")", "db.exec(\"x\")", "9223372036854775808", "1.", "0x", "\u202e", "\u0000", "\ud7ff",
+    "é", "😀", "list<", "map<int>", "_", "x => ", "(a, b) => ", "{ a: 1 }", "-> int ! str",
 ]  # fmt: skip
 
 

@@ -70,12 +70,11 @@ fn mcp delete_and_wait() -> int with db {
   0
 }
 
-/// Holds a transaction until there is a file "go".
-fn mcp hold() -> int with db, fs = db.transaction(() => {
+/// Holds a transaction until there is a file "go"; then it keeps what it did, or stops.
+fn mcp hold(keeps: bool) -> int with db, fs = db.transaction(() => {
   db.exec("insert into notes values ('held')")
-  print("held")
   while is_err(read_file("go")) { sleep("1ms") }
-  1
+  if keeps { 1 } else { 1 / len([]) }
 })
 """
 WITHOUT_DATABASE = """
@@ -285,15 +284,21 @@ def test_of_fifty_that_send_one_state_at_once_one_goes_on(tmp_path, text):
 
 
 @pytest.mark.parametrize("text", [PROGRAM, IN_MEMORY], ids=["file", "memory"])
-def test_of_fifty_that_wait_for_one_transaction_one_goes_on(tmp_path, text):
+@pytest.mark.parametrize("keeps", [True, False])
+def test_of_fifty_that_wait_for_one_transaction_one_goes_on(tmp_path, text, keeps):
     with raw_wire(write(tmp_path, text)) as wire:
         state = wire.call("once")["requestState"]
-        hold = wire.message("hold")
+        hold = wire.message("hold", {"keeps": keeps})
         wire.server.send(hold, *fifty(wire, state))
         assert question(wire.call("other")) == "Sure?", "all before it have begun, and wait"
         (tmp_path / "go").touch()
-        answers = [wire.server.read() for _ in range(51)]
-        assert went_on([answer for answer in answers if answer["id"] != hold["id"]]) == 1
+        answers = {answer["id"]: answer for answer in (wire.server.read() for _ in range(51))}
+        held = answers.pop(hold["id"])["result"]
+        assert went_on(list(answers.values())) == 1
+        assert held.get("isError", False) is not keeps
+        assert wire.value("notes") == (3 if keeps else 2)
+        # A transaction that is taken back takes nothing with it of what others have used.
+        assert refusal(wire, state) == "was used already: each is good once"
 
 
 def test_of_two_processes_that_are_sent_one_state_one_goes_on(tmp_path):
