@@ -31,11 +31,13 @@ check: $(READY) ## Format, lint, types, layers, generated files
 	$(BIN)/python -m tools.make_tables --check
 	$(BIN)/python -m tools.make_prelude --check
 	$(BIN)/python -m tools.make_reference --check
+	$(BIN)/python -m tools.make_diagnostics --check
 
-tables: $(READY) ## Make the generated files anew: the parser's tables, the builtins' table and the reference
+tables: $(READY) ## Make the generated files anew: the parser's tables, the builtins' table, the lists in docs
 	$(BIN)/python -m tools.make_tables
 	$(BIN)/python -m tools.make_prelude
 	$(BIN)/python -m tools.make_reference
+	$(BIN)/python -m tools.make_diagnostics
 
 format: $(READY) ## Format the code
 	$(BIN)/ruff format .

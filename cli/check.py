@@ -20,7 +20,7 @@ def command(file: str, explain: bool, as_json: bool, tool: str | None) -> None:
     """Says what is wrong with a program.
 
     One line for each finding, in order of place: FILE:LINE: error: … or warning: …. The status is 1 if there is an
-    error, else 0.
+    error, else 0. With --explain, FILE may also be the code of a finding, such as Q0201: then its page is printed.
     """
     if explain and as_json:
         raise click.UsageError("--explain is for people and --json for machines: give one of them")
@@ -29,6 +29,12 @@ def command(file: str, explain: bool, as_json: bool, tool: str | None) -> None:
             raise click.UsageError("--why tells of one tool: it goes neither with --explain nor with --json")
         _tell_why(file, tool)
         return
+    if explain:
+        from cli.diagnostic_pages import is_code, page
+
+        if is_code(file):
+            click.echo(page(file), nl=False)
+            return
     from compiler.source import SourceError
     from server.programs import compile_file
 
@@ -83,7 +89,7 @@ def _unreadable(file: str, problem: str) -> str:
         "column": 1,
         "end": {"line": number, "column": 1},
         "severity": "error",
-        "code": "Q0700",
+        "code": "Q0701",
         "message": message,
         "hint": "",
     }

@@ -15,6 +15,8 @@ COMMANDS: Table = {
     "docs": ("cli.docs", "Prints what an AI client is sent."),
     "fmt": ("cli.fmt", "Writes programs in the one style."),
     "mcp": ("cli.mcp_command", "Serves a program's tools to an AI client over stdio."),
+    "new": ("cli.new", "Makes a folder with a program to start from."),
+    "repl": ("cli.repl", "Runs what you type, line by line."),
     "run": ("cli.run", "Runs a program."),
     "test": ("cli.test", "Runs a program's `test` blocks."),
 }

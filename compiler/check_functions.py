@@ -28,6 +28,8 @@ def result_of(check: Checking, function: syntax.Function) -> Type | Walk:
     known = check.results.get(function)
     if known is not None:
         return known
+    if function.result_type is not None and function.source not in check.units:
+        return function.result_type  # of an earlier input of a session, where it was walked
     if function in check.walked or function.symbol is None or function.symbol.kind != "function":
         # It is being walked (it calls itself), or stands further down in this block.
         check.leant_on.add(function)

@@ -36,9 +36,14 @@ def check(program: Program, diagnostics: Diagnostics) -> None:
 
     declare_types(program, report)
     assumptions = Assumptions()
+    earlier = program.earlier
+    if earlier is not None:
+        assumptions.unknown |= earlier.open
     number = 0
     while True:
         found = Checking(program, diagnostics, assumptions)
+        if earlier is not None:
+            found.fixed |= earlier.fixed
         _walk(found)
         number += 1
         if number >= _MOST_PASSES:
@@ -132,7 +137,8 @@ def _note(assumptions: Assumptions, what: object, type: Type, number: int) -> No
 def _settle_failures(found: Checking) -> None:
     """Clears `fails` where a value turns out to be no error: no function or variable that it comes of gives one."""
     needed_by: dict[object, list[object]] = {}
-    failing: list[object] = []
+    earlier = found.program.earlier
+    failing: list[object] = [] if earlier is None else [*earlier.open, *earlier.fixed]
     for what, failures in found.reasons.items():
         for failure in failures:
             if failure is True:

@@ -47,6 +47,8 @@ CODES: dict[str, str] = {
     "Q0209": "a private tool",
     "Q0211": "`return` outside a function",
     "Q0212": "`break` or `continue` outside a loop",
+    "Q0213": "a declaration that has no place in a session",
+    "Q0214": "an expression that is wanted and not there",
     "Q0220": "a variable that is never used",
     "Q0221": "a function that is never used",
     # types and arguments

@@ -35,7 +35,7 @@ class Diagnostic:
         return f"{self.source.name}:{self.line}: {self.severity}: {self.message}"
 
     def explained(self) -> str:
-        """The finding with its source line, a caret and its hint, over several lines."""
+        """The finding with its source line, a caret, its hint and its code, over several lines."""
         line, column = self.source.position(self.start)
         text = self.source.line_text(line)
         length = max(1, min(self.end, self.start + len(text) - column + 1) - self.start)
@@ -44,6 +44,7 @@ class Diagnostic:
         rows = [str(self), f" {line} | {text}", f" {margin} | {lead}{'^' * length}"]
         if self.hint:
             rows.append(f" {margin} = {self.hint}")
+        rows.append(f" {margin} = {self.code}: `quillo check --explain {self.code}` says more")
         return "\n".join(rows)
 
     def as_json(self) -> dict[str, Any]:

@@ -315,7 +315,8 @@ def _check_questions(graph: CallGraph, body: Body, diagnostics: Diagnostics) -> 
             if changing is not None:
                 diagnostics.warning(
                     "Q0403",
-                    f"`{changing}()` makes another question of this each time the call runs: the answer never reaches it",
+                    f"`{changing}()` makes another question of this each time the call runs: "
+                    "the answer never reaches it",
                     body.source,
                     use.call.start,
                     use.call.end,

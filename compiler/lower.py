@@ -43,39 +43,55 @@ _ASKS = re.compile(r"\b(?:" + "|".join(lower_inline.QUESTIONS) + r")\b")
 
 def lower(program: Program, tool_set: ToolSet, name: str) -> Module:
     """The Module of a program without errors. `name` is the main file's stem."""
-    return _ModuleLowering(program, tool_set, name).lower()
+    lowering = ModuleLowering(name)
+    lowering.tables.may_ask = any(_ASKS.search(unit.source.text) for unit in program.units)
+    lowering.add(program)
+    lowering.add_tools(tool_set)
+    return lowering.finish()
 
 
-class _ModuleLowering:
-    def __init__(self, program: Program, tool_set: ToolSet, name: str) -> None:
-        self.program = program
-        self.tool_set = tool_set
+class ModuleLowering:
+    """A Module in the making. A session goes on adding to it: what has its number keeps it.
+
+    `answers`: the top level of a main file that ends in an expression gives that expression's value.
+    """
+
+    def __init__(self, name: str, answers: bool = False) -> None:
+        self.answers = answers
         self.module = Module(name)
         self.tables = ModuleTables()
-        self.tables.may_ask = any(_ASKS.search(unit.source.text) for unit in program.units)
         self.files: dict[Source, int] = {}
+        self.prelude = -1  # the file of builtins that are written in Quillo, once there is one
         self.tops: dict[int, Unit] = {}  # the files' top levels, by function number
+        self.main: Unit | None = None
 
-    def lower(self) -> Module:
+    def add(self, program: Program) -> None:
+        """Gives the program's files and what they declare their numbers; its top levels become the entries."""
         module, tables = self.module, self.tables
-        for unit in self.program.units:
+        self.main = program.main
+        module.entries = []
+        for unit in program.units:
             self.add_file(unit)
             entry = tables.bare_function("", unit.source)
             self.tops[entry.number] = unit
             module.entries.append(entry.number)
-        for unit in self.program.units:
+        for unit in program.units:
             for statement in unit.file.statements:
                 self.declare(unit, statement)
-        for tool, function in self.tool_set.tools:
+
+    def add_tools(self, tool_set: ToolSet) -> None:
+        for tool, function in tool_set.tools:
             tool.function = self.number_of(function)
             if function.result is not None:
-                tool.result = tables.descriptors.of(function.result_type)
-            module.tools.append(tool)
-        module.instructions = dict(self.tool_set.instructions)
-        done = 0
-        while done < len(tables.functions):
-            module.functions.append(self.function(tables.functions[done]))
-            done += 1
+                tool.result = self.tables.descriptors.of(function.result_type)
+            self.module.tools.append(tool)
+        self.module.instructions = dict(tool_set.instructions)
+
+    def finish(self) -> Module:
+        """Lowers every function that has a number and is not lowered yet."""
+        module, tables = self.module, self.tables
+        while len(module.functions) < len(tables.functions):
+            module.functions.append(self.function(tables.functions[len(module.functions)]))
         module.constants = tables.constants
         module.types = tables.descriptors.table
         module.builtins = tables.builtins
@@ -89,11 +105,11 @@ class _ModuleLowering:
         self.module.files.append(SourceFile(name, unit.source.text))
 
     def prelude_file(self) -> int:
-        """The file of builtins that are written in Quillo, which has no text; it stands last."""
-        files = self.module.files
-        if len(files) == len(self.files):
-            files.append(SourceFile("prelude", ""))
-        return len(files) - 1
+        """The file of builtins that are written in Quillo, which has no text; it stands behind the program's."""
+        if self.prelude < 0:
+            self.prelude = len(self.module.files)
+            self.module.files.append(SourceFile("prelude", ""))
+        return self.prelude
 
     def declare(self, unit: Unit, statement: syntax.Node) -> None:
         module, source = self.module, unit.source
@@ -155,7 +171,13 @@ class _ModuleLowering:
     def top_level(self, entry: FunctionEntry, unit: Unit) -> Function:
         lowering = FunctionLowering(self.tables, entry, unit.source)
         lowering.top_level = True
-        for statement in unit.file.statements:
+        statements = unit.file.statements
+        answer = statements[-1] if self.answers and unit is self.main and statements else None
+        for statement in statements:
+            if statement is answer and isinstance(statement, syntax.ExpressionStatement):
+                lowering.used_value(statement.expression)
+                lowering.code.emit("RETURN")
+                return self.finished(lowering, [], 1)
             if isinstance(statement, syntax.ExpressionStatement):
                 lowering.effect(statement.expression)
             elif not isinstance(statement, syntax.Function):

@@ -117,6 +117,12 @@ class ModuleTables:
             entry = self._named_functions[name] = self.bare_function(name, builtin=True)
         return entry
 
+    def forget_from(self, count: int) -> None:
+        """Forgets the functions from this number on, which could not be lowered."""
+        del self.functions[count:]
+        self._function_numbers = {n: entry for n, entry in self._function_numbers.items() if entry.number < count}
+        self._named_functions = {n: entry for n, entry in self._named_functions.items() if entry.number < count}
+
     def captures(self, node: syntax.Function) -> list[Symbol]:
         """The variables whose cells the function needs.
 

@@ -67,14 +67,33 @@ class Program:
     main: Unit
     units: list[Unit]
     loop_changes: dict[syntax.Node, set[Symbol]] = field(default_factory=dict)
+    earlier: Earlier | None = None  # where the main file is an input of a session
 
 
-def resolve(main: Source, load: Loader, diagnostics: Diagnostics, *, hidden: bool = False) -> Program:
+@dataclass(slots=True, eq=False)
+class Earlier:
+    """What the inputs of a session (see `compiler.session`) declared that came before the one at hand.
+
+    `names` and `types` are what a name stands for now, `files` the used files whose top level has run, by their path.
+    Of the variables, those in `fixed` have a written type; those in `open` may be given any value by a later input.
+    """
+
+    names: dict[str, Symbol] = field(default_factory=dict)
+    types: dict[str, Symbol] = field(default_factory=dict)
+    files: dict[str, Unit] = field(default_factory=dict)
+    open: set[Symbol] = field(default_factory=set)
+    fixed: set[Symbol] = field(default_factory=set)
+
+
+def resolve(
+    main: Source, load: Loader, diagnostics: Diagnostics, *, hidden: bool = False, earlier: Earlier | None = None
+) -> Program:
     """Reads a program: parses its main file and all files that it uses, and says what each name stands for.
 
     Never raises for what a program's text holds. `hidden`: the main file is the language's own code, which may use the
-    builtins that programs don't see.
+    builtins that programs don't see. `earlier`: the main file is an input of a session, which sees what those before
+    it declared; used files that have run are not read again.
     """
     from compiler.resolver import resolve_program
 
-    return resolve_program(main, load, diagnostics, hidden)
+    return resolve_program(main, load, diagnostics, hidden, earlier)

@@ -30,17 +30,22 @@ def shown_path(unit: Unit) -> str:
     return unit.path or posixpath.basename(unit.source.name)
 
 
-def load_files(main: Source, load: Loader, diagnostics: Diagnostics) -> ProgramFiles:
-    """Parses the main file and, from there, each used file once. Problems are reported at the `use`."""
-    return _Loading(load, diagnostics).run(main)
+def load_files(
+    main: Source, load: Loader, diagnostics: Diagnostics, known: dict[str, Unit] | None = None
+) -> ProgramFiles:
+    """Parses the main file and, from there, each used file once. Problems are reported at the `use`.
+
+    `known` are files that have run before, by their path: they can be used and are not among the `units`.
+    """
+    return _Loading(load, diagnostics, known or {}).run(main)
 
 
 class _Loading:
-    def __init__(self, load: Loader, diagnostics: Diagnostics) -> None:
+    def __init__(self, load: Loader, diagnostics: Diagnostics, known: dict[str, Unit]) -> None:
         self.load = load
         self.diagnostics = diagnostics
         self.found = ProgramFiles()
-        self.units: dict[str, Unit] = {}
+        self.units = dict(known)
         # The files whose uses are being followed, each with those left, and the `use` that led further.
         self.open: list[tuple[Unit, Iterator[syntax.Use]]] = []
         self.through: list[syntax.Use] = []

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from compiler import syntax
 from compiler.diagnostics import Diagnostics
-from compiler.names import Program, Symbol, Unit
+from compiler.names import Earlier, Program, Symbol, Unit
 from compiler.prelude import BUILTINS
 from compiler.program_files import ProgramFiles, load_files, shown_path
 from compiler.source import Loader, Source
@@ -22,21 +22,35 @@ TYPE_NAMES = frozenset((*SIMPLE, "list", "map"))
 MOST_SUGGESTIONS = 50  # nearest names are looked for no more often than diagnostics are shown
 
 
-def resolve_program(main: Source, load: Loader, diagnostics: Diagnostics, hidden: bool) -> Program:
+def resolve_program(
+    main: Source, load: Loader, diagnostics: Diagnostics, hidden: bool, earlier: Earlier | None = None
+) -> Program:
     """See `compiler.names.resolve`."""
     from compiler.name_walk import NameWalk
 
-    files = load_files(main, load, diagnostics)
-    program = Program(files.units[-1], files.units)
+    files = load_files(main, load, diagnostics, None if earlier is None else earlier.files)
+    program = Program(files.units[-1], files.units, earlier=earlier)
     names = Names(program, diagnostics, hidden)
     for unit in files.units:
         names.declare(unit)
     for unit in files.units:
         names.bring_in(unit, files)
+    if earlier is not None:
+        _go_on_from(earlier, program.main)
     for unit in files.units:
         NameWalk(names, unit).resolve()
     names.report_unused()
     return program
+
+
+def _go_on_from(earlier: Earlier, unit: Unit) -> None:
+    """Lets an input of a session see what those before it declared, unless it declares or brings in the name itself."""
+    for name, symbol in earlier.names.items():
+        unit.visible.setdefault(name, symbol)
+    for name, symbol in earlier.types.items():
+        unit.types.setdefault(name, symbol)
+    for symbol in (*earlier.open, *earlier.fixed):
+        symbol.unit = unit  # so that it may be given a new value here
 
 
 def pattern_names(pattern: syntax.Pattern) -> Iterator[syntax.NamePattern]:

@@ -5,11 +5,14 @@
 stands: in arguments, values, variables, questions, the result. So a call that only hands a secret on is replayed as it
 ran; one that looks into it (its length, its hash) may go another way.
 
-Rule 1  Secret is: what `env` gives; the password that `hash_password` takes; a token that `mcp_token` gives; what
-        stands in a header such as `Authorization` or `Cookie`; what whoever made the Secrets names.
+Rule 1  Secret is: what `env` gives; the password that `hash_password` takes, and an argument of a call that is named
+        `password` or the like; a token that `mcp_token` gives; what stands in a header such as `Authorization` or
+        `Cookie`; what whoever made the Secrets names.
 Rule 2  Secret by its look, wherever it comes from: a password's hash, a token of Quillo, what follows `Bearer`.
 Rule 3  What has fewer than four characters would be found everywhere and is no secret: only the very value that `env`
         or `hash_password` gave or took becomes a mark.
+Rule 4  What `env` gives is no secret if it stands in the program's text, which is in the recording: `env("MODE")` may
+        be compared with "production".
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ _LOOKS = (
     ("token", re.compile(r"qmcp_[\w-]{20,}", re.ASCII)),
     ("authorization", re.compile(r"(?i:\bbearer )(?P<secret>[\w.~+/-]{8,}=*)", re.ASCII)),
 )
+_NAMED = frozenset(("password", "passphrase", "secret", "token", "api_key"))
 _HINTS = ("$", "qmcp_", "earer ", "EARER ")  # what a text must have one of to have such a look
 
 
@@ -49,9 +53,13 @@ def _is_mark(text: str) -> bool:
 
 
 class Secrets:
-    """The secrets of one call. `known` are (text, what it is) that are secret from the start; `used` the marks set."""
+    """The secrets of one call. `known` are (text, what it is) that are secret from the start; `used` the marks set.
 
-    def __init__(self, known: Iterable[tuple[str, str]] = ()) -> None:
+    `public` is the program's text.
+    """
+
+    def __init__(self, known: Iterable[tuple[str, str]] = (), public: str = "") -> None:
+        self._public = public
         self.used: set[str] = set()
         self._marks: dict[str, str] = {}  # by secret
         self._pattern: re.Pattern[str] | None = None
@@ -71,6 +79,8 @@ class Secrets:
     def observe(self, name: str, arguments: list[Any], value: Any) -> None:
         """Learns what is secret in a host call: its arguments, and the value that it gave (None for none)."""
         if name == "env":
+            if type(value) is not str or value in self._public:
+                return
             self.learn(value, f"env {arguments[0]}" if arguments else "env")
         elif name == "hash_password" and arguments:
             self.learn(arguments[0], "password")
@@ -80,9 +90,20 @@ class Secrets:
             self._find_headers(arguments, _DEPTH)
             self._find_headers(value, _DEPTH)
 
+    def learn_arguments(self, given: Any) -> None:
+        """Learns what is secret in the arguments of the call, by their names."""
+        if type(given) is list:
+            for item in given:
+                self.learn_arguments(item)
+        elif type(given) is dict:
+            for name, value in given.items():
+                if name.lower() in _NAMED:
+                    self.learn(value, name.lower())
+                self.learn_arguments(value)
+
     def replaced(self, name: str, arguments: list[Any], value: Any) -> tuple[list[Any], Any]:
         """A host call's arguments and value with the whole secrets of Rule 3 replaced; others are left to `changed`."""
-        if name == "env" and type(value) is str and value and not _is_mark(value):
+        if name == "env" and type(value) is str and value not in self._public and not _is_mark(value):
             value = mark(f"env {arguments[0]}" if arguments else "env")
             self.used.add(value)
         elif name == "hash_password" and arguments and type(arguments[0]) is str and not _is_mark(arguments[0]):
@@ -97,14 +118,14 @@ class Secrets:
                 text = pattern.sub(lambda found, what=what: self._mark_in(found, what), text)  # type: ignore[misc]
         if self._marks:
             if self._pattern is None:
-                # The longest first: one secret may be a part of another.
-                secrets = sorted(self._marks, key=len, reverse=True)
+                # The longest first: one secret may be a part of another, or of a mark that is there already.
+                secrets = sorted({*self._marks, *self._marks.values()}, key=len, reverse=True)
                 self._pattern = re.compile("|".join(map(re.escape, secrets)))
             text = self._pattern.sub(self._mark_of, text)
         return text
 
     def _mark_of(self, found: re.Match[str]) -> str:
-        made = self._marks[found.group()]
+        made = self._marks.get(found.group(), found.group())
         self.used.add(made)
         return made
 

@@ -51,6 +51,14 @@ class Program:
         padding = [None] * (called.local_count - len(arguments))
         return Task(self, [Frame(function, [*arguments, *padding])], host, max_steps)
 
+    def grow(self) -> None:
+        """Makes room for the functions and top-level variables that were added to the Module; the others stay."""
+        self.globals += [Cell(UNSET) for _ in self.module.globals[len(self.globals) :]]
+        more = len(self.module.functions) - len(self.codes)
+        self.codes += [None] * more
+        self._prepared += [None] * more
+        self.digest = None
+
     def check(self, descriptor: Descriptor) -> Check | None:
         """The check of a running program's values against a type; None where there is nothing to look at."""
         return self._value_checks.check(descriptor)

@@ -43,6 +43,7 @@ _ENDINGS = (RETURNED, STOPPED, ASKED, CANCELLED, CUT)
 VALUE, STOP, UNANSWERED, NOTHING = "value", "stop", "unanswered", "nothing"
 
 _FUNCTION = 100  # the msgpack extension of a function; the others are those of a snapshot
+_LONGEST_NAME = 12
 _Change = Callable[[str], str]
 
 
@@ -288,7 +289,8 @@ def _walk(value: Any, change: _Change) -> Any:
     if kind is list:
         return [_walk(item, change) for item in value]
     if kind is dict:
-        return {change(key): _walk(item, change) for key, item in value.items()}
+        # Short keys are names of fields: they must stay what the program calls them, whatever somebody's password is.
+        return {change(key) if len(key) > _LONGEST_NAME else key: _walk(item, change) for key, item in value.items()}
     if kind is bytes:
         # One character a byte where it is no text: a secret of plain letters is found between any other bytes.
         try:

@@ -13,7 +13,7 @@ from qasm import module_file
 from qasm.module import BadModule, Function
 from qasm.verifier import verify
 from qvm import snapshot
-from qvm.frames import Failed, Outcome, Pending, Returned, Yielded
+from qvm.frames import Failed, Returned, Yielded
 from qvm.marks import Secrets
 from qvm.program import Program
 from qvm.recorded_host import AnotherWay, RecordedHost, event_words
@@ -49,9 +49,10 @@ def started(recording: Recording, program: Program, host: RecordedHost) -> Task:
     _run_top_level(recording, fresh)
     at_start = {name: cell.value for name, cell in zip(old.module.globals, fresh.globals, strict=True)}
     for name, cell in zip(program.module.globals, program.globals, strict=True):
-        if name in recorded and type(recorded[name]) is not Unset and not _holds_function(recorded[name]):
-            if _packed(recorded[name]) != _packed(at_start[name]):
-                cell.value = recorded[name]
+        if name not in recorded or type(recorded[name]) is Unset or _holds_function(recorded[name]):
+            continue
+        if _packed(recorded[name]) != _packed(at_start[name]):
+            cell.value = recorded[name]
     tool = next((tool for tool in program.module.tools if tool.name == recording.tool), None)
     if tool is None:
         raise StartFailed(f"the program has no tool `{recording.tool}`, which the recording calls")
@@ -96,11 +97,12 @@ def _held(arguments: bytes) -> list[Any]:
     return held
 
 
-def _finish(task: Task) -> Outcome:
+def _finish(task: Task) -> Returned | Failed:
     outcome = task.run()
     while isinstance(outcome, Yielded):
         outcome = task.run()
-    assert isinstance(outcome, Returned | Failed) or not isinstance(outcome, Pending)
+    if not isinstance(outcome, Returned | Failed):  # a top level never waits
+        raise BadRecording("its payload is not what a recording holds")
     return outcome
 
 

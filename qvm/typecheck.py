@@ -351,7 +351,8 @@ def _check_int_json(value: Any) -> int:
         if INT_MIN <= value <= INT_MAX:
             return value
         raise Mismatch("int", "a number past 64 bits")
-    if kind is float and value.is_integer():
+    # A number of JSON that no float can hold is read as an infinite one.
+    if kind is float and (value.is_integer() or value - value != 0.0):
         if INT_MIN <= value < INT_MAX:  # the float next to INT_MAX is 2**63 itself
             return int(value)
         raise Mismatch("int", "a number past 64 bits")

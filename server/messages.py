@@ -12,6 +12,7 @@ import orjson
 
 VERSION = "2026-07-28"  # of MCP
 MOST_DEPTH = 128  # levels of an answer, and of a call's arguments
+_MOST_DIGITS = 1000  # of a whole number that is read exactly
 
 # Errors of JSON-RPC and of MCP.
 NOT_JSON = -32700
@@ -45,8 +46,13 @@ def _read_again(data: bytes, problem: str) -> Any:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise NotJson("the message is not UTF-8") from None
+
+    def whole(digits: str) -> int | float:
+        # Python turns no more than some thousands of digits into an int; as a float it is past every limit likewise.
+        return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse, parse_int=whole)
     except RecursionError:
         raise NotJson("the message is nested too deep") from None
     except ValueError:

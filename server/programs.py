@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from compiler.source import Source, SourceError
+from compiler.source import Loader, Source, SourceError
 from qasm.module import BadModule, Module
 from qvm.program import Failed, Program, Returned
 from qvm.values import Stop
@@ -46,7 +46,7 @@ def compile_file(path: str, analysed: Analysed | None = None) -> tuple[Module | 
     """
     name = shown(path)
     data = _read(path, f"{name}: error:", compiled=True)
-    if _is_module(data):
+    if _is_module(data) or path.endswith(".qvm"):  # a damaged one is no program's text
         return _load(name, data), []
     source = _decode(name, data, f"{name}:", "error: ")
     return _compile(source, path, name, analysed)
@@ -56,19 +56,24 @@ def _compile(source: Source, path: str, name: str, analysed: Analysed | None) ->
     from compiler.compile import compile_program
     from compiler.diagnostics import Diagnostics
 
-    folder, stem = folder_of(path), os.path.splitext(os.path.basename(name))[0]
-
-    def load(used: str) -> Source:
-        return _decode(used, _read(os.path.join(folder, *used.split("/")), ""), "", "")
-
+    stem = os.path.splitext(os.path.basename(name))[0]
     diagnostics = Diagnostics()
-    module = compile_program(source, load, stem, diagnostics, analysed)
+    module = compile_program(source, loader(folder_of(path)), stem, diagnostics, analysed)
     if module is not None:
         # The same source gives the same Module, from whichever folder it was named.
         for file in module.files:
             if file.name == name:
                 file.name = os.path.basename(name)
     return module, diagnostics.in_order()
+
+
+def loader(folder: str) -> Loader:
+    """What gives the compiler the used files of a program whose main file lies in `folder`."""
+
+    def load(used: str) -> Source:
+        return _decode(used, _read(os.path.join(folder, *used.split("/")), ""), "", "")
+
+    return load
 
 
 def _load(name: str, data: bytes) -> Module:

@@ -83,6 +83,7 @@ class Recorder:
         self.most_bytes = most_bytes
         self.turns = 0  # runs of all calls so far: a call sees by it whether others ran
         self.known = dict(known)
+        self._public = "\0".join(file.text for file in module.files)
         self._module = module_file.dump(module)
         self._compressed = compress(self._module)
         self._log = log
@@ -97,7 +98,7 @@ class Recorder:
     def top_level(self, host: Host) -> Host:
         """The host for the program's top level."""
         self._top_level_events = _Events(self.most_bytes)
-        return _Watching(host, self._top_level_events, Secrets(self.known.items()))
+        return _Watching(host, self._top_level_events, self.secrets())
 
     def ready(self) -> None:
         """The top level has run: what came into it is kept for the recordings of the calls."""
@@ -112,6 +113,10 @@ class Recorder:
     def call(self, task: Task, tool: str, given: dict[str, Any], caller: str) -> RecordedTask:
         """A call that is about to begin, recorded."""
         return RecordedTask(self, task, tool, given, caller, self._clock() // 1_000_000)
+
+    def secrets(self) -> Secrets:
+        """What is known to be secret at the start of a call."""
+        return Secrets(self.known.items(), self._public)
 
     def recording(self, tool: str, caller: str, time: int, given: bytes, start: bytes) -> Recording:
         made = Recording(self._module, tool, caller, time, given, start)
@@ -266,7 +271,8 @@ class RecordedTask:
         self._recorder = recorder
         self._task = task
         self._events = _Events(recorder.most_bytes)
-        self._secrets = Secrets(recorder.known.items())
+        self._secrets = recorder.secrets()
+        self._secrets.learn_arguments(given)
         self._host = _Watching(task.host, self._events, self._secrets)
         task.host = self._host
         self._shares = bool(task.program.globals)  # without top-level variables, calls share nothing

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from compiler.codes import CODES
 
-COMPILER = Path(__file__).resolve().parent.parent / "compiler"
+ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_the_list_is_what_the_passes_use() -> None:
+def test_the_list_is_what_the_passes_and_the_commands_use() -> None:
     used = {
         code
-        for path in COMPILER.glob("*.py")
+        for path in (*ROOT.glob("compiler/*.py"), *ROOT.glob("cli/*.py"))
         if path.name != "codes.py"
         for code in re.findall(r'"(Q\d{4})"', path.read_text("utf-8"))
     }

@@ -115,6 +115,13 @@ def test_a_file_that_cannot_be_read_is_one_line(folder, command, file, message):
     assert not (folder / "out.qvm").exists()
 
 
+@pytest.mark.parametrize("command", ["check", "run", "mcp"])
+def test_a_module_whose_first_bytes_are_damaged_is_not_read_as_a_program(folder, command):
+    (folder / "first.qvm").write_bytes(b"X" + bytes(60))
+    done = quillo(command, "first.qvm", cwd=folder)
+    assert (done.returncode, done.stdout + done.stderr) == (1, "first.qvm: error: it is not a Quillo module\n")
+
+
 @pytest.mark.parametrize("command", [["check"], ["run"], ["mcp"], ["docs", "--mcp"], ["test"]], ids=" ".join)
 def test_a_damaged_module_is_one_line(folder, command):
     done = quillo(*command, "damaged.qvm", cwd=folder)
@@ -157,6 +164,27 @@ def test_check_explains(folder):
     assert lines[0].startswith("wrong.qwe:1: error: ")
     assert lines[1] == " 1 | let x = upperr(1)"
     assert lines[2] == "   |         ^^^^^^"
+    assert "   = Q0201: `quillo check --explain Q0201` says more" in lines
+
+
+def test_check_explains_a_code(folder):
+    done = quillo("check", "--explain", "Q0201", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("# Q0201: a name that nothing has\n")
+    assert "main.qwe:2: error: nothing is called `totl`: did you mean `total`?\n" in done.stdout
+    assert quillo("check", "q0201", "--explain", cwd=folder).stdout == done.stdout
+
+
+def test_check_explains_no_code_that_there_is_not(folder):
+    done = quillo("check", "--explain", "Q0999", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "no diagnostic has the code Q0999: `quillo check FILE --explain` shows those of a program\n"
+
+
+def test_a_file_that_is_called_as_a_code_is_checked(folder):
+    (folder / "Q0201").write_text("let x = 1\nprint(x)\n", "utf-8")
+    done = quillo("check", "--explain", "Q0201", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_check_for_machines(folder):

@@ -21,7 +21,12 @@ from server.host import ProgramHost
 from tests.programs import Drive, Promises, Ran, broken_promises, compiled, promises, ran, straight
 
 HERE = Path(__file__).resolve().parent / "lang"
-PROGRAMS = sorted(p for p in HERE.rglob("*.qwe") if p.name == "main.qwe" or not (p.parent / "main.qwe").exists())
+PROGRAMS = sorted(
+    path
+    for path in HERE.rglob("*.qwe")
+    if path.name == "main.qwe"
+    or not any((parent / "main.qwe").exists() for parent in path.parents if parent.is_relative_to(HERE))
+)
 MOST_SNAPSHOTS = 400  # of one program; a longer one is saved at every n-th instruction
 
 

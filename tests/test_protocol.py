@@ -360,6 +360,16 @@ def test_arguments_that_do_not_fit_are_the_models_to_mend(talk, tool, arguments,
     assert talk.log == []
 
 
+@pytest.mark.parametrize("digits", [b"1" * 400, b"1" * 5000, b"-" + b"9" * 5000, b"1e400"], ids=len)
+def test_a_number_of_any_length_is_an_argument_that_does_not_fit(talk, digits):
+    message = talk.message("tools/call", {"name": "add", "arguments": {"a": 0}})
+    data = json.dumps(message).encode().replace(b'"a": 0', b'"a": ' + digits)
+    answer = talk.raw(data)
+    assert answer["id"] == message["id"]
+    assert answer["result"]["isError"] is True
+    assert answer["result"]["content"][0]["text"] == "`a` of `add` must be int, got a number past 64 bits"
+
+
 def test_a_whole_number_may_have_a_point(talk):
     assert talk.value("add", a=3.0) == 5
 

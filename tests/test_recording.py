@@ -205,6 +205,34 @@ def test_a_short_value_of_env_is_not_looked_for_elsewhere():
     assert secrets.replaced("env", ["DEBUG"], "1") == (["DEBUG"], "‹env DEBUG›")
 
 
+def test_what_stands_in_the_program_is_no_secret_of_env(tmp_path, monkeypatch):
+    monkeypatch.setenv("MODE", "production")
+    talk = RecordedTalk(
+        '/// A.\nfn mcp mode() { if env("MODE") == "production" { "in production" } else { "at home" } }\n', tmp_path
+    )
+    assert talk.call("mode")["content"][0]["text"] == "in production"
+    [recording] = talk.recordings()
+    assert recording.marks == []
+    assert differences(recording) == []
+
+
+def test_an_argument_that_is_named_like_a_secret_is_one(tmp_path):
+    text = "/// A.\nfn mcp sign_in(user: { name: str, password: str }) = [user.name, user]\n"
+    talk = RecordedTalk(text, tmp_path)
+    talk.call("sign_in", {"user": {"name": "Ann", "password": PASSWORD}})
+    [recording] = talk.recordings()
+    assert PASSWORD.encode() not in bytes_of(talk)
+    assert unpack_value(recording.result) == ["Ann", {"name": "Ann", "password": "‹password›"}]
+    assert differences(recording) == []
+
+
+def test_a_password_that_is_the_name_of_a_field_leaves_the_field(talk):
+    talk.call("sign_up", {"name": "Ann", "password": "password"})
+    for recording in talk.recordings():
+        assert "password" in unpack_value(recording.given)
+        assert differences(recording) == []
+
+
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 

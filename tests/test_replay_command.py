@@ -135,8 +135,8 @@ def test_replay_with_a_program_that_changed_elsewhere_is_the_same(files):
 
 
 def test_replay_with_a_program_that_does_not_check(files):
-    other = other_program("let rows", "let rows: int")
-    assert refusal("replay", "answered.qrec", "--with", other).startswith("other.qwe:16: error:")
+    other = other_program('return "kept"', "return 1")
+    assert refusal("replay", "answered.qrec", "--with", other).startswith("other.qwe:19: error:")
 
 
 def test_replay_at_a_line_shows_names_and_values(files):
