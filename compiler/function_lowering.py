@@ -365,6 +365,10 @@ def is_simple(node: syntax.Node | None, depth: int = 6, calls: bool = False) -> 
             return simple(left, right)
         case syntax.Template(parts=parts):
             return simple(*parts)
+        case syntax.ListLiteral(items=items):
+            return simple(*(item.value if isinstance(item, syntax.Spread) else item for item in items))
+        case syntax.RecordLiteral(fields=fields):
+            return simple(*(field.value for field in fields))
         case syntax.Call(callee=callee, arguments=arguments) if calls:
             return simple(callee, *(argument.value for argument in arguments))
     return False

@@ -7,7 +7,9 @@ compound assignment read. So `total += f()` adds to what `total` is when `f` has
 from __future__ import annotations
 
 from compiler import syntax, types
+from compiler.builtins import Builtin
 from compiler.function_lowering import LOCAL, STATEMENTS, FunctionLowering, is_simple
+from compiler.growing import added
 from compiler.lower_expressions import operator_name
 from compiler.names import Symbol
 from compiler.types import Type
@@ -27,10 +29,39 @@ def _assign(lowering: FunctionLowering, node: syntax.Assign) -> None:
         _assign_path(lowering, node, symbol, path)
     elif node.operator:
         _compound(lowering, node, symbol)
-    else:
+    elif not _grown(lowering, node, symbol):
         lowering.checked_value(node.value, symbol.type, f"`{symbol.name}`")
         lowering.at(node.start)
         lowering.store(symbol)
+
+
+def _grown(lowering: FunctionLowering, node: syntax.Assign, symbol: Symbol) -> bool:
+    """Lowers `xs = push(xs, e)` and its like in place; False, and nothing lowered, where it might mean something else.
+
+    The value that is added is worked out before the old one is read, so it must not be able to change `xs`.
+    """
+    more = added(node)
+    wanted = types.resolved(symbol.type) if symbol.type is not None else types.ANY
+    if more is None or not isinstance(wanted, types.ListType) or lowering.needs_check(node.value, wanted):
+        return False
+    if isinstance(node.value, syntax.Call) and not isinstance(node.value.target, Builtin):
+        return False
+    kind, number = lowering.place_of(symbol)
+    parts = more if isinstance(more, list) else [more]
+    if not all(is_simple(part, calls=kind == LOCAL) for part in parts):
+        return False
+    if isinstance(more, list):
+        for part in more:
+            lowering.used_value(part)
+        lowering.at(node.start)
+        lowering.code.emit("LIST", len(more))
+    elif more.fails or not isinstance(types.resolved(more.type or types.ANY), types.ListType):
+        return False
+    else:
+        lowering.value(more, borrow=True)
+        lowering.at(node.start)
+    lowering.code.emit("EXTEND", kind, number)
+    return True
 
 
 def _compound(lowering: FunctionLowering, node: syntax.Assign, symbol: Symbol) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler import syntax
+from compiler.growing import added
 from compiler.names import Symbol
 from compiler.resolver import pattern_names
 from compiler.scopes import Scopes
@@ -160,7 +161,7 @@ class NameWalk(Scopes):
                 symbol.indexed.add(len(steps) - 1)
         else:
             symbol.assigned = True
-            symbol.changed = symbol.changed or bool(node.operator)
+            symbol.changed = symbol.changed or bool(node.operator) or added(node) is not None
 
     def no_variable(self, symbol: Symbol, name: str, start: int, end: int) -> None:
         if symbol.kind == "unknown":
