@@ -89,6 +89,9 @@ class _OpenLine:
         self.broken_before = False  # the author has one there
 
 
+_ONE_NAME = re.compile(r"\{\s*+[A-Za-z_][A-Za-z0-9_]*+\s*+,\s*+\}")
+
+
 class _OpenGroup:
     """A Group that is being read, with the comments that no entry has yet: (line ends before, start, end)."""
 
@@ -99,7 +102,8 @@ class _OpenGroup:
         self.comments: list[tuple[int, int, int]] = []
         self.breaks = 0  # line ends behind the last of them
         self.separated = -1  # where a `;` or a comma stands
-        self.bare = False  # it is a block behind `=>`
+        self.bare = False  # it is a block or a record behind `=>`
+        self.start = 0
         self.spread = False  # the last item begins with `...`
 
 
@@ -430,7 +434,8 @@ class Reader:
             (type == "CALL" and in_pattern) or (type == "PARAMETERS" and token.value.always_type)
         )
         opened = _OpenGroup(group, type, in_pattern)
-        opened.bare = type == "BLOCK" and self.previous in ("ARROW", "THEN")
+        opened.bare = type in ("BLOCK", "RECORD") and self.previous in ("ARROW", "THEN")
+        opened.start = token.start
         self.stack.append(opened)
         self.end = token.end
         self.prefix = False
@@ -443,7 +448,11 @@ class Reader:
         self._take_comments(top, False)
         if top.type == "LIST" and top.spread:
             top.group.trailing_comma = False  # behind `...` none may stand in a pattern
-        if top.bare and not any(entry.line is not None for entry in top.group.entries):
+        if top.bare and top.type == "RECORD":
+            if _ONE_NAME.fullmatch(self.text, top.start, token.end):  # without its comma, `=> { n }` is a block
+                top.group.opener, top.group.closer, top.group.pad = "{ ", ", }", ""
+                top.group.trailing_comma = False
+        elif top.bare and not any(entry.line is not None for entry in top.group.entries):
             top.group.closer = ";}"  # `=> {}` is a record, and this is an empty block
         top.group.complete()
         self.end = token.end

@@ -9,6 +9,8 @@ are tried first, and an error that none of them takes stops.
 
 from __future__ import annotations
 
+import re
+
 from compiler import syntax
 from compiler.code_builder import Block
 from compiler.function_lowering import (
@@ -70,7 +72,7 @@ def _bind_if_it_fits(lowering: FunctionLowering, pattern: syntax.Pattern) -> Non
 
 
 def _wanted(lowering: FunctionLowering, pattern: syntax.Pattern) -> str:
-    text = lowering.text(pattern)
+    text = re.sub(r", ?([\]}])", r"\1", lowering.text(pattern))  # a comma before a bracket says nothing
     if isinstance(pattern, syntax.ListPattern):
         count = len(pattern.items)
         things = "item" if count == 1 else "items"
