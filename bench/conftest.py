@@ -45,7 +45,7 @@ class Ratio:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{self.name}.json").write_text(json.dumps(row, indent=2) + "\n", encoding="utf-8")
         print(
-            f"\n{self.name}: {middle:.2f} of the official SDK ({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(ratios)} rounds)"
+            f"\n{self.name}: {middle:.2f} of the SDK ({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(ratios)} rounds)"
             f"; ours {row['ours']:.4g} {self.unit}, the SDK {row['peer']:.4g} {self.unit}"
         )
         return middle

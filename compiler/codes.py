@@ -1,4 +1,4 @@
-"""Every diagnostic's code, and in one line what it is about. A code never changes its meaning, and is never used again."""
+"""Every diagnostic's code, and in one line what it is about. A code never changes its meaning or is used again."""
 
 from __future__ import annotations
 

@@ -10,7 +10,10 @@ from tests.programs import compiled, ran
 WAYS = ["xs += [i]", "xs = push(xs, i)", "xs = xs + [i]", "xs = [...xs, i]", "xs = xs + [i, i] + [i]"]
 
 
-@pytest.mark.parametrize("where", ["fn f() {{\n  let xs = []\n  {loop}\n  len(xs)\n}}\nprint(f())", "let xs = []\n{loop}"])
+WHERE = ["fn f() {{\n  let xs = []\n  {loop}\n  len(xs)\n}}\nprint(f())", "let xs = []\n{loop}"]
+
+
+@pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("way", WAYS[:4])
 def test_growing_is_one_instruction(way, where):
     module = compiled(where.format(loop=f"for i in 0..3 {{ {way} }}"))
@@ -21,7 +24,8 @@ def test_growing_is_one_instruction(way, where):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_gives_the_same_list(way):
-    done = ran(compiled(f"let xs = []\nlet before = []\nfor i in 0..3 {{ before = xs\n{way} }}\nprint(len(xs), len(before))"))
+    loop = f"for i in 0..3 {{\n  before = xs\n  {way}\n}}"
+    done = ran(compiled(f"let xs = []\nlet before = []\n{loop}\nprint(len(xs), len(before))"))
     assert done.lines == (["9 6"] if way == WAYS[4] else ["3 2"])
 
 
