@@ -3,8 +3,8 @@
     python -m tools.fuzz [--count 10000] [--seed 1] [--seconds 2] [FILE …]
 
 Without files it takes every .qwe below examples/ and tests/. A mutant that raises, or takes longer than `--seconds`,
-is printed with its seed; exit status 1 if there was one. What compiles is also sent through the module file, the
-verifier and the disassembler.
+is printed with its seed; exit status 1 if there was one. What compiles is also sent through the formatter, the module
+file, the verifier and the disassembler, and then run for a few thousand steps in an empty folder.
 """
 
 from __future__ import annotations
@@ -12,19 +12,28 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from compiler.compile import compile_program
 from compiler.diagnostics import Diagnostics
+from compiler.formatter import format_source
 from compiler.source import Source, SourceError
 from qasm import module_file
 from qasm.disassembler import disassemble
 from qasm.listing import listing
+from qasm.module import Module
 from qasm.verifier import verify
+from qvm.program import Program, Returned, Yielded
+from qvm.values import Err
+from server.host import ProgramHost, World
 
 ROOT = Path(__file__).resolve().parent.parent
+MOST_STEPS = 5_000
 
 # Pieces of the language, so that mutants get past the lexer now and then.
 PIECES = [
@@ -83,6 +92,39 @@ def examine(text: str) -> None:
     loaded = module_file.load(module_file.dump(module))
     verify(loaded)
     listing(loaded), disassemble(loaded)
+    if format_source(Source("main.qwe", text), Diagnostics()) is None:
+        raise AssertionError("a program that compiles is not formatted")
+    run(loaded)
+
+
+class Impatient(ProgramHost):
+    """A host that waits for nothing and reaches no other site."""
+
+    def wait(self, seconds: float) -> None:
+        return None
+
+    def in_background(self, work: Callable[[], Any]) -> Err:
+        return Err({"kind": "other", "message": "not here"})
+
+
+def run(module: Module) -> None:
+    """Runs a Module's top level, for at most MOST_STEPS steps a file; how it ends is its own matter."""
+    with tempfile.TemporaryDirectory() as folder:
+        said: list[str] = []
+        world = World(folder, said.append, said.append, serving="a test")
+        host = Impatient(world, world.database.scope())
+        program = Program(module)
+        try:
+            for entry in module.entries:
+                task = program.call(entry, [], host, MOST_STEPS)
+                outcome = task.run()
+                while isinstance(outcome, Yielded):
+                    outcome = task.run()
+                if not isinstance(outcome, Returned):
+                    break
+        finally:
+            host.scope.finish()
+            world.database.close()
 
 
 def main() -> int:
