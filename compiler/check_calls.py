@@ -204,6 +204,7 @@ def _value_call(check: Checking, node: syntax.Call, wanted: Wanted | None) -> Wa
         check.error("Q0316", f"{_text_of(check, callee)} is {got_text(type)}, not a function", callee)
     shape = shapes[0] if len(shapes) == 1 else None
     if shape is None or shape.parameters is None:
+        _no_name_twice(check, node)
         yield from _each_argument(check, node)
         return check.typed(node, shape.result if shape is not None else ANY, True, wanted)
     name = _text_of(check, callee).strip("`")
@@ -211,6 +212,7 @@ def _value_call(check: Checking, node: syntax.Call, wanted: Wanted | None) -> Wa
     least = len(shape.parameters) - shape.optional
     places = [Place(n, t, i < least) for i, (n, t) in enumerate(zip(names, shape.parameters, strict=True))]
     if any(argument.name is not None for argument in node.arguments) and not shape.names:
+        _no_name_twice(check, node)
         yield from _each_argument(check, node)
         return check.typed(node, shape.result, True, wanted)
     arranged = arrange(node, name, places, False)
@@ -225,6 +227,16 @@ def _value_call(check: Checking, node: syntax.Call, wanted: Wanted | None) -> Wa
             if value is not None:
                 yield check.expression(value, _argument_wanted(name, number, shape.parameters[number]))
     return check.typed(node, shape.result, True, wanted)
+
+
+def _no_name_twice(check: Checking, node: syntax.Call) -> None:
+    """Reports an argument given twice to a function whose parameters aren't known: none can have one name twice."""
+    names = set()
+    for argument in node.arguments:
+        if argument.name is not None and argument.name in names:
+            check.error("Q0314", f"{_text_of(check, node.callee)} is given `{argument.name}` twice", argument)
+            return
+        names.add(argument.name)
 
 
 def _callee_field(check: Checking, callee: syntax.Field, node: syntax.Call) -> Walk:
