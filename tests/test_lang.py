@@ -27,7 +27,7 @@ PROGRAMS = sorted(
     if path.name == "main.qwe"
     or not any((parent / "main.qwe").exists() for parent in path.parents if parent.is_relative_to(HERE))
 )
-MOST_SNAPSHOTS = 400  # of one program; a longer one is saved at every n-th instruction
+MOST_SNAPSHOTS = 6000  # of one program; a longer one is saved at every n-th instruction
 
 
 def module_of(path: Path) -> Module:
