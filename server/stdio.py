@@ -28,6 +28,7 @@ from server.messages import BAD_REQUEST, error
 from server.protocol import Protocol, Unfinished
 
 GRACE = 2.0  # seconds for calls under way when standard input has ended
+_HUNG_UP = select.POLLHUP | getattr(select, "POLLRDHUP", 0)  # the other side writes no more; RDHUP is Linux's
 MOST_QUEUED = 32 * 1024 * 1024  # bytes of answers; while there are more, nothing is read
 _READ = 65536
 TURN = 0.002  # seconds of work before answers go out
@@ -198,13 +199,32 @@ class Signals:
         os.close(self._waker)
 
 
+class Patience:
+    """Says to a statement that runs for long, and holds everything up meanwhile, when nobody waits for it any more."""
+
+    def __init__(self, input: int, signals: Signals) -> None:
+        self._signals = signals
+        self._poll = select.poll()
+        self._poll.register(input, _HUNG_UP)
+        self._until: float | None = None  # when the calls under way have had their time
+
+    def is_over(self) -> bool:
+        if self._signals.came:
+            return True
+        if not any(events & _HUNG_UP for _, events in self._poll.poll(0)):
+            return False
+        if self._until is None:
+            self._until = time.monotonic() + GRACE
+        return time.monotonic() > self._until
+
+
 def serve(protocol: Protocol, input: int, output: int, most: int) -> None:
     """Serves until there is nobody to serve; `most` is the size of the longest line, in bytes."""
     if input < 0 or output < 0:
         return
     door = Door(protocol, most)
     with Signals() as signals:
-        protocol.running.world.database.give_up_when(lambda: signals.came)
+        protocol.running.world.database.give_up_when(Patience(input, signals).is_over)
         try:
             out = Output(output)
             if not _plain_loop(door, input, out, signals):

@@ -322,8 +322,10 @@ def test_a_limit_on_calls_is_one_of_the_command_line(program):
     assert [json.loads(answer).get("error", {}).get("code") for answer in done.stdout.splitlines()] == [None, 429, 429]
 
 
+@pytest.mark.slow  # the end of input leaves a call two seconds
+@pytest.mark.parametrize("ending", ["signal", "end of input"])
 @pytest.mark.parametrize("waiting", [False, True])
-def test_a_signal_ends_a_statement_that_would_never_end(program, waiting):
+def test_a_statement_that_would_never_end_is_ended(program, waiting, ending):
     query = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
     never = f'/// Never ends.\nfn mcp never() {{\n  print("begun")\n  db.query("{query}")\n}}\n'
     program.write_text(f'db.open(":memory:")\n{PROGRAM}\n{never}', "utf-8")
@@ -334,7 +336,10 @@ def test_a_signal_ends_a_statement_that_would_never_end(program, waiting):
         server.send(call(2, "never"))
         while server.read_error() != "begun":
             pass
-        server.process.send_signal(signal.SIGTERM)
+        if ending == "signal":
+            server.process.send_signal(signal.SIGTERM)
+        else:
+            server.process.stdin.close()
         assert server.process.wait(PATIENCE) == 0
 
 
