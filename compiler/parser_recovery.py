@@ -66,9 +66,21 @@ def recover(reading: Reading, token: Token) -> Token:
 
 
 def _nearest(reading: Reading, below: int | None = None) -> int:
-    """The place in the stacks nearest to their top (below `below`) at which `error` can be read."""
+    """The place in the stacks nearest to their top (below `below`) at which `error` can be read.
+
+    What stands in a bracket that has its closing one already is no such place: the lexer is out of it.
+    """
     index = (len(reading.states) if below is None else below) - 1
-    while index > 0 and ROWS[reading.states[index]].get("error", 0) <= 0:
+    closed = 0
+    while index > 0:
+        if not closed and ROWS[reading.states[index]].get("error", 0) > 0:
+            break
+        value = reading.values[index]
+        if type(value) is Token:
+            if value.type in CLOSERS:
+                closed += 1
+            elif closed and value.type in OPENERS:
+                closed -= 1
         index -= 1
     return index
 

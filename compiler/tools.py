@@ -47,6 +47,8 @@ def make_tools(program: Program, effects: Effects, diagnostics: Diagnostics) -> 
         name = function.name or ""
         if name in first:
             other, there = first[name]
+            if other is unit:
+                continue  # a name declared twice in one file is told as that (Q0202)
             place = f"{other.source.name}:{other.source.line(there.start)}"
             _Report(unit.source, function, diagnostics).error(
                 "Q0509", f"two tools are called `{name}`, here and at {place}: an AI client can't tell them apart"

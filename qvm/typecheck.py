@@ -165,7 +165,11 @@ class Checks:
             return value if check is None else check(value)
 
         self._named[number] = check_named
-        self._named[number] = self._compile(self._types[number][1])
+        target = self._types[number][1]
+        if type(target) is list and target[0] == "record":  # its name says more than its fields do
+            self._named[number] = self._record(["type", number], target[1])
+        else:
+            self._named[number] = self._compile(target)
         return self._named[number]
 
     # lists, maps and records

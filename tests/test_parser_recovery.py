@@ -146,6 +146,41 @@ def test_mistakes_in_different_places_are_all_told(text: str, found: list[str]) 
     assert [message.split(" ")[0] for message in mistakes(text)] == found
 
 
+# --- mistakes in blocks that stand on one line --------------------------------------------------------------------
+
+IN_ONE_LINE = [
+    (
+        "fn mcp a() -> int { let i = 0; while true { i += 1 } i }",
+        "1:54 Q0101 expected the line's end, found the name `i`",
+    ),
+    ("fn a() { if x { 1 } 2 }", "1:21 Q0101 expected the line's end, found the number `2`"),
+    ("fn a() { if x { 1 } if y { 2 } else { 3 } }", "1:21 Q0101 expected the line's end, found `if`"),
+    ("fn a() { for x in xs { y } z }", "1:28 Q0101 expected the line's end, found the name `z`"),
+    ("fn a() { while x { 1 } while y { 2 } }", "1:24 Q0101 expected the line's end, found `while`"),
+    ("fn a() { while x { 1 } while y {\n    b\n  }\n}", "1:24 Q0101 expected the line's end, found `while`"),
+    ("fn a() { while x { 1 } let q = {\n    b: 1\n  }\n}", "1:24 Q0101 expected the line's end, found `let`"),
+    ("fn a() {\n  while x {\n    1\n  } i }", "4:5 Q0101 expected the line's end, found the name `i`"),
+    ("fn a() {\n  while x { 1 } i\n}", "2:17 Q0101 expected the line's end, found the name `i`"),
+    ("fn a() {\n  fn b() { while x { 1 } i }\n  b()\n}", "2:26 Q0101 expected the line's end, found the name `i`"),
+    ("fn a() { match x { 1 => { 2 } 3 => { 4 } } }", "1:31 Q0101 expected the line's end, found the number `3`"),
+    ("fn a() { match x { 1 => if c { 2 } 3 => 4 } }", "1:36 Q0101 expected the line's end, found the number `3`"),
+    ("let f = g((x) => { while x { 1 } b }, 3)", "1:34 Q0101 expected the line's end, found the name `b`"),
+    ("route GET /a { if x { 1 } reply 3 }", "1:27 Q0101 expected the line's end, found the name `reply`"),
+    ("<p @click={ if x { 1 } b }>c</p>", "1:24 Q0101 expected the line's end, found the name `b`"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), IN_ONE_LINE)
+@pytest.mark.parametrize("end", ["", " // a comment", "\n\n/// What stands below."])
+def test_a_block_that_closes_on_its_line_stays_closed_after_a_mistake_in_it(text: str, message: str, end: str) -> None:
+    below = "fn mcp later() -> int { 1 }"
+    assert mistakes(f"{text}{end}\n{below}") == [message]
+    assert statements(f"{text}{end}\n{below}")[-1] == written(
+        parse(Source("main.qwe", below), Diagnostics()).statements[0]
+    )
+    assert len(mistakes(f"{text}{end}\n{below}\nlet last = * 2")) == 2
+
+
 # --- markup -------------------------------------------------------------------------------------------------------
 
 

@@ -279,6 +279,11 @@ def test_two_tools_of_one_name_are_refused_with_both_places() -> None:
     ]
 
 
+def test_two_tools_of_one_name_in_one_file_are_one_mistake() -> None:
+    reported = analysed("/// A.\nfn mcp go() = 1\n\n/// B.\nfn mcp go() = 2").reported()
+    assert reported == ["5: error: `go` is declared twice, first on line 2"]
+
+
 def test_a_private_tool_is_refused_once() -> None:
     assert len(analysed("/// A.\nprivate fn mcp go() = 1").reported()) == 1
 
