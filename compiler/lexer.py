@@ -277,12 +277,7 @@ class Lexer(Comments):
                     continue
                 if self._goes_on(at):
                     continue
-                if top.nested:
-                    self.depth -= top.nested
-                    top.nested = 0
-                top.end_statement()
-                if top.kind == "match":
-                    top.in_pattern = True
+                self._end_statement(top)
                 previous = "NL"
                 yield Token("NL", "\n", last, last + 1)
                 last = at
@@ -445,16 +440,20 @@ class Lexer(Comments):
         if self.depth > MOST_NESTED:
             yield from self.too_deep(start)
 
+    def _end_statement(self, top: Bracket) -> None:
+        """A statement or an arm of the innermost bracket ends: what nested in it is closed."""
+        if top.nested:
+            self.depth -= top.nested
+            top.nested = 0
+        top.end_statement()
+        if top.kind == "match":
+            top.in_pattern = True
+
     def _semicolon(self, start: int, top: Bracket) -> Iterator[Token]:
         """`;` ends a statement; before a bracket's end or after another end it says nothing new."""
         if top.kind in LINE_KINDS:
             previous = self.previous
-            if top.nested:
-                self.depth -= top.nested
-                top.nested = 0
-            top.end_statement()
-            if top.kind == "match":
-                top.in_pattern = True
+            self._end_statement(top)
             self.at, crossed = self.past_blanks(self.at, False)
             while self.at < len(self.text) and self.text[self.at] == ";":
                 self.at, crossed = self.past_blanks(self.at + 1, crossed)

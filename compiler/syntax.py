@@ -534,8 +534,8 @@ class Test(Node):
 class File(Node):
     """One parsed file. `statements` holds declarations and top-level statements in order (`Function` for `fn`).
 
-    `notes` is the `//!` block (text, offset of its first line), None without one. `doc_warnings`: offsets of `///`
-    that document nothing. `comments`: (start, end) of every comment, for the formatter.
+    `notes` is the `//!` block (text, offset of its first line), None without one. `comments`: (start, end)
+    of every comment, for the formatter.
     """
 
     source: Source

@@ -17,15 +17,14 @@ A file says nothing about whether the code in it makes sense: whoever runs a loa
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from qasm.framing import BadFrame, blake3, frame, unframe
 from qasm.module import BadModule, Function, Module, Parameter, Route, SourceFile, Test, Tool
 
 MAGIC = b"\x91QVM"
 VERSION = 1
-FRAME = struct.Struct(">4sH32sQ")  # magic, version, digest, length
 NESTING = 256  # lists and maps within one another, in a constant or a schema
 
 Made = TypeVar("Made")
@@ -33,20 +32,22 @@ Made = TypeVar("Made")
 
 def dump(module: Module) -> bytes:
     """The file of a Module; the same Module gives the same bytes. Raises BadModule where no loader would take it."""
-    payload = _payload(module)
-    return FRAME.pack(MAGIC, VERSION, _blake3(payload).digest(), len(payload)) + payload
+    return frame(MAGIC, VERSION, _payload(module))
 
 
 def digest(module: Module) -> str:
     """What names a Module everywhere: its payload's BLAKE3 in 64 hexadecimal digits. Raises BadModule as `dump`."""
-    return str(_blake3(_payload(module)).hexdigest())
+    return blake3(_payload(module)).hex()
 
 
 def load(data: bytes) -> Module:
     """The Module of a file's bytes. Raises BadModule, with one sentence that says what failed."""
     import msgpack
 
-    payload = _unframe(data)
+    try:
+        payload = unframe(data, MAGIC, VERSION, "a Quillo module", ": build it again")
+    except BadFrame as bad:
+        raise BadModule(str(bad)) from None
     try:
         fields = msgpack.unpackb(payload, strict_map_key=True)
     except Exception:
@@ -56,33 +57,6 @@ def load(data: bytes) -> Module:
     if msgpack.packb(fields) != payload:
         raise BadModule("its payload is not in the one form that a Module has")
     return module
-
-
-def _blake3(payload: bytes) -> Any:
-    from blake3 import blake3
-
-    return blake3(payload)
-
-
-def _unframe(data: bytes) -> bytes:
-    """The payload, once the frame is right."""
-    if not data:
-        raise BadModule("it is empty")
-    if not data.startswith(MAGIC):
-        raise BadModule("it is not a Quillo module")
-    if len(data) < FRAME.size:
-        raise BadModule(f"it is cut off: {len(data)} of the {FRAME.size} bytes of its frame are there")
-    _, version, written_digest, length = FRAME.unpack_from(data)
-    if version != VERSION:
-        raise BadModule(f"it is written in format {version}, and this build reads format {VERSION}: build it again")
-    payload = data[FRAME.size :]
-    if len(payload) < length:
-        raise BadModule(f"it is cut off: {len(payload)} of the {length} bytes of its payload are there")
-    if len(payload) > length:
-        raise BadModule(f"it is too long: {len(payload) - length} bytes stand behind its payload")
-    if _blake3(payload).digest() != written_digest:
-        raise BadModule("it is damaged: its bytes don't have the digest that is written in it")
-    return payload
 
 
 def _payload(module: Module) -> bytes:

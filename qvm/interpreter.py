@@ -109,12 +109,8 @@ class Task:
             try:
                 while pc >= 0:
                     pc = code[pc](stack, locals, self)
-            except Stop as stop:
-                self._stopped(stop, pc)
-            except RecursionError:
-                self._stopped(Stop("a value is nested too deep"), pc)
-            except MemoryError:
-                self._stopped(Stop("there is not enough memory"), pc)
+            except (Stop, RecursionError, MemoryError) as problem:
+                self._stopped(_as_stop(problem), pc)
             if self._outcome is not None:
                 return self._left()
 
@@ -127,12 +123,8 @@ class Task:
         pc = frame.pc
         try:
             following = self.program.prepared_function(frame.function).plain[pc](frame.stack, frame.locals, self)
-        except Stop as stop:
-            self._stopped(stop, pc)
-        except RecursionError:
-            self._stopped(Stop("a value is nested too deep"), pc)
-        except MemoryError:
-            self._stopped(Stop("there is not enough memory"), pc)
+        except (Stop, RecursionError, MemoryError) as problem:
+            self._stopped(_as_stop(problem), pc)
         else:
             if following >= 0:
                 frame.pc = following
@@ -292,6 +284,14 @@ class Task:
         by_place, by_name = native_arguments(name, native, arguments, names)
         self.frames[-1].stack.append(native(*by_place, **by_name))
         return following
+
+
+def _as_stop(problem: Stop | RecursionError | MemoryError) -> Stop:
+    """What ended an instruction, as a Stop: what a program's values did to Python is a mistake in the program."""
+    if isinstance(problem, Stop):
+        return problem
+    deep = isinstance(problem, RecursionError)
+    return Stop("a value is nested too deep" if deep else "there is not enough memory")
 
 
 def _err(v: Any) -> Err:

@@ -20,10 +20,10 @@ Rule 3  Secrets are not in it (qvm/marks.py): `change_texts` puts the marks in t
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from qasm.framing import BadFrame, blake3, frame, unframe
 from qvm import snapshot
 from qvm.values import ABSENT, BuiltinFunction, CallPlace, Closure, Err, Markup, Response, Sql, Stop
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x91QRC"
 VERSION = 1
-FRAME = struct.Struct(">4sH32sQ")  # magic, version, digest, length
 MOST_MODULE_BYTES = 100 * 1024 * 1024
 
 # How a call ended.
@@ -315,7 +314,7 @@ def change_snapshot(data: bytes, change: _Change) -> bytes:
         unsettled = _walk_items(unsettled, change, _UNSETTLED_TEXTS[unsettled[0]])
     state = _pack([steps, max_steps, unsettled, _walk(frames, change), _walk(variables, change)])
     made = _pack([state, are_cells, [change_value(entry, change) for entry in table]])
-    return snapshot.FRAME.pack(magic, version, module, _blake3(made), len(made)) + made
+    return snapshot.FRAME.pack(magic, version, module, blake3(made), len(made)) + made
 
 
 # --- the file ------------------------------------------------------------------------------------------------------
@@ -352,7 +351,7 @@ def dump(recording: Recording, compressed: bytes | None = None) -> bytes:
         unicode_errors="surrogatepass",
     )
     assert isinstance(payload, bytes)
-    return FRAME.pack(MAGIC, VERSION, _blake3(payload), len(payload)) + payload
+    return frame(MAGIC, VERSION, payload)
 
 
 _FIELDS = (bytes, str, str, int, bytes, object, bytes, list, str, bytes, bytes, int, list, str)
@@ -362,22 +361,10 @@ def load(data: bytes) -> Recording:
     """The recording of a file's bytes. Raises BadRecording. Its Module must still be loaded and verified."""
     from msgpack import unpackb
 
-    if not data:
-        raise BadRecording("it is empty")
-    if not data.startswith(MAGIC):
-        raise BadRecording("it is not a recording of a call")
-    if len(data) < FRAME.size:
-        raise BadRecording(f"it is cut off: {len(data)} of the {FRAME.size} bytes of its frame are there")
-    _, version, digest, length = FRAME.unpack_from(data)
-    if version != VERSION:
-        raise BadRecording(f"it is written in format {version}, and this build reads format {VERSION}")
-    payload = data[FRAME.size :]
-    if len(payload) < length:
-        raise BadRecording(f"it is cut off: {len(payload)} of the {length} bytes of its payload are there")
-    if len(payload) > length:
-        raise BadRecording(f"it is too long: {len(payload) - length} bytes stand behind its payload")
-    if _blake3(payload) != digest:
-        raise BadRecording("it is damaged: its bytes don't have the digest that is written in it")
+    try:
+        payload = unframe(data, MAGIC, VERSION, "a recording of a call")
+    except BadFrame as bad:
+        raise BadRecording(str(bad)) from None
     try:
         fields = unpackb(payload, strict_map_key=True, unicode_errors="surrogatepass")
         _hold_to(fields, _FIELDS)
@@ -451,9 +438,3 @@ def _hold_to(fields: Any, kinds: tuple[type, ...]) -> None:
 
 def _no_recording() -> BadRecording:
     return BadRecording("its payload is not what a recording holds")
-
-
-def _blake3(payload: bytes) -> bytes:
-    from blake3 import blake3
-
-    return bytes(blake3(payload).digest())

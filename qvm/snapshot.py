@@ -23,6 +23,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from qasm.framing import blake3
 from qvm.frames import Frame
 from qvm.host import Question
 from qvm.interpreter import Task
@@ -63,7 +64,7 @@ def save(task: Task) -> bytes:
     if task.done:
         raise BadSnapshot("the call is over: there is nothing to save")
     payload = _Writer(task).payload()
-    return FRAME.pack(MAGIC, VERSION, _module_digest(task.program), _blake3(payload), len(payload)) + payload
+    return FRAME.pack(MAGIC, VERSION, _module_digest(task.program), blake3(payload), len(payload)) + payload
 
 
 def load(program: Program, data: bytes, host: Host) -> Task:
@@ -78,7 +79,7 @@ def load(program: Program, data: bytes, host: Host) -> Task:
     payload = data[FRAME.size :]
     if len(payload) != length:
         raise BadSnapshot(f"it is damaged: its payload has {len(payload)} bytes and should have {length}")
-    if _blake3(payload) != digest:
+    if blake3(payload) != digest:
         raise BadSnapshot("it is damaged: its bytes don't have the digest that is written in it")
     if module != _module_digest(program):
         raise BadSnapshot("it is of another program, or of another version of this one")
@@ -91,12 +92,6 @@ def _module_digest(program: Program) -> bytes:
     if program.digest is None:
         program.digest = bytes.fromhex(digest(program.module))
     return program.digest
-
-
-def _blake3(payload: bytes) -> bytes:
-    from blake3 import blake3
-
-    return bytes(blake3(payload).digest())
 
 
 class _Reference:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from qasm import module as parts
 from qasm import module_file
+from qasm.framing import FRAME
 from qasm.module import BadModule, Module, Parameter, Route, Tool
-from qasm.module_file import FRAME, MAGIC, VERSION, digest, dump, load
+from qasm.module_file import MAGIC, VERSION, digest, dump, load
 from qasm.verifier import verify
 from tests.building import build, builder
 from tests.random_modules import modules

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from qasm.framing import frame
 from qvm import recording as recording_file
 from qvm.host import Waiting
 from qvm.marks import Secrets
@@ -365,8 +366,7 @@ def assert_refused(data: bytes) -> str:
 
 @pytest.mark.parametrize("payload", [b"", b"\xc0", b"\xc1", b"\x90", b"\x9e" + b"\xc0" * 14])
 def test_one_that_was_written_wrong_is_refused(payload):
-    frame = recording_file.FRAME.pack(recording_file.MAGIC, 1, recording_file._blake3(payload), len(payload))
-    assert assert_refused(frame + payload) == "its payload is not what a recording holds"
+    assert assert_refused(frame(recording_file.MAGIC, 1, payload)) == "its payload is not what a recording holds"
 
 
 def test_one_of_a_later_format_is_refused():
