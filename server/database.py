@@ -9,7 +9,10 @@ Rule 2  A scope that ends takes an open transaction back.
 Rule 3  A scope that only reads has a connection of its own, on which the database refuses every write, inside one read
         transaction: all that it reads is of one moment. In memory there is only one connection; there the refusal is
         switched on around each statement.
-Rule 4  A failure of the database is an Err { kind, message }; a statement used wrongly (the count of its parameters, a
+Rule 4  A statement runs in place, and the thread with it. It is charged to its call as it goes on, and broken off, by a
+        stop that nothing catches, where that is out of compute or nobody waits for it any more. What it is charged is
+        no part of the call's own steps, which are the same in every run.
+Rule 5  A failure of the database is an Err { kind, message }; a statement used wrongly (the count of its parameters, a
         value that a database can't hold) is a mistake of the program: a Stop.
 """
 
@@ -27,7 +30,9 @@ from qvm.values import SIZE_LIMIT, Err, Sql, Stop, kind_of
 BUSY_SECONDS = 5.0  # that a statement waits for another process's lock
 MOST_READERS = 16  # connections for calls that only read; further ones wait
 IN_MEMORY = ":memory:"
-_LOOK_AROUND = 200_000  # SQLite's own steps, some milliseconds, between two looks at whether it should give up
+OPERATIONS = 10_000  # of SQLite's virtual machine, a fraction of a millisecond, until a statement is charged for them
+STEPS = 1_000  # that they are charged: an operation takes about a tenth of a step's time
+_LOOK_AROUND = 20  # charges, some milliseconds, between two looks at whether anybody waits for the statement
 
 _INSERTS = re.compile(r"\b(?:insert|replace)\s+(?:or\s+\w+\s+)?into\b", re.IGNORECASE)
 _QUERY_ONLY = re.compile(r"\bpragma\b.*\bquery_only\b", re.IGNORECASE | re.DOTALL)
@@ -85,7 +90,10 @@ class Database:
         self._readers: list[sqlite3.Connection] = []  # that no scope uses now
         self._reader_count = 0
         self._waiting: list[Any] = []  # events of those who wait for the holder or a reader
-        self._ending: Callable[[], bool] | None = None
+        self._ending: Callable[[Any], bool] | None = None
+        self._at_work: Scope | None = None  # whose statement runs now
+        self._charges = 0
+        self.stop: Stop | None = None  # why the statement that runs now is broken off
 
     @property
     def is_open(self) -> bool:
@@ -144,16 +152,43 @@ class Database:
         except BaseException:
             connection.close()
             raise
-        if self._ending is not None:
-            connection.set_progress_handler(self._ending, _LOOK_AROUND)
+        connection.set_progress_handler(self._charge, OPERATIONS)
         return connection
 
-    def give_up_when(self, ending: Callable[[], bool]) -> None:
-        """From now on a statement that runs for long fails once `ending` says so."""
+    def give_up_when(self, ending: Callable[[Any], bool]) -> None:
+        """From now on a statement that runs for long is broken off once `ending(request)` is true.
+
+        `request` is that of the scope, whose call then stops as one that is cancelled.
+        """
         self._ending = ending
-        for connection in (self.main, *self._readers):
-            if connection is not None:
-                connection.set_progress_handler(ending, _LOOK_AROUND)
+
+    def _charge(self) -> bool:
+        """Called by SQLite in the middle of a statement; true breaks it off."""
+        scope = self._at_work
+        if scope is None:
+            return False
+        scope.work += STEPS
+        if scope.max_compute is not None and scope.task.steps + scope.work > scope.max_compute:
+            self.stop = Stop(f"out of compute: it takes more than {scope.max_compute:,} steps", "compute")
+            return True
+        self._charges += 1
+        if self._ending is not None and not self._charges % _LOOK_AROUND and self._ending(scope.request):
+            self.stop = Stop("the call was cancelled", "cancelled")
+            return True
+        return False
+
+    def run(
+        self, scope: Scope, operation: Callable[[sqlite3.Connection], Any], on: sqlite3.Connection, name: str
+    ) -> Any:
+        """Does what the builtin `name` does on a connection. Raises Stop, also where it was broken off."""
+        self._at_work, self.stop = scope, None
+        try:
+            value = _guarded(operation, on, name)
+        finally:
+            self._at_work = None
+        if self.stop is not None:
+            raise self.stop
+        return value
 
     def scope(self, read_only: bool = False) -> Scope:
         if not read_only:
@@ -226,10 +261,14 @@ class Database:
 class Scope:
     """The statements of one call, which may write. A method gives its value, an Err, or a Waiting; or raises Stop."""
 
-    __slots__ = ("database", "depth")
+    __slots__ = ("database", "depth", "max_compute", "request", "task", "work")
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.request: Any = None  # the id of the call's request
+        self.task: Any = None  # the call, with the `steps` that it was charged
+        self.max_compute: int | None = None  # of its steps and `work` together
+        self.work = 0  # steps that its statements were charged
         self.depth = 0  # of nested transactions
 
     # Each statement goes through `_do`, which subclasses bring to another connection.
@@ -238,12 +277,12 @@ class Scope:
         database = self.database
         connection = database.writer(builtin)
         if database.holder is None or database.holder is self:
-            return _guarded(operation, connection, builtin)
+            return database.run(self, operation, connection, builtin)
 
         async def start() -> Any:
             while database.holder is not None and database.holder is not self:
                 await database.changed_hands()
-            return _guarded(operation, connection, builtin)
+            return database.run(self, operation, connection, builtin)
 
         return Waiting(start)
 
@@ -338,7 +377,7 @@ class Reader(Scope):
             except sqlite3.Error as error:
                 return _failure(*_kind_and_message(error), builtin)
         if self._connection is not None:
-            return _guarded(operation, self._connection, builtin)
+            return database.run(self, operation, self._connection, builtin)
 
         async def start() -> Any:
             while self._connection is None:
@@ -347,7 +386,7 @@ class Reader(Scope):
                     self._connection = database.take_reader()
                 except sqlite3.Error as error:
                     return _failure(*_kind_and_message(error), builtin)
-            return _guarded(operation, self._connection, builtin)
+            return database.run(self, operation, self._connection, builtin)
 
         return Waiting(start)
 

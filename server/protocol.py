@@ -132,18 +132,15 @@ class Protocol:
 
     def _notified(self, method: str, params: Any) -> None:
         """A notification is never answered."""
-        if method == "notifications/cancelled" and type(params) is dict:
-            key = params.get("requestId")
-            if type(key) is str or type(key) is int:
-                call = self.under_way.pop(key, None)
-                if call is not None:
-                    call.cancel()
-                    if call.on_cancel is not None:
-                        call.on_cancel()
+        call = self.under_way.pop(_cancelled(method, params), None)
+        if call is not None:
+            call.cancel()
+            if call.on_cancel is not None:
+                call.on_cancel()
 
     # 2. `_meta` and the version
 
-    def _request(self, id: bytes, message: dict[str, Any], method: str, data: bytes) -> bytes | Unfinished:
+    def _request(self, id: bytes, message: dict[str, Any], method: str, data: bytes) -> bytes | Unfinished | None:
         params = message.get("params", {})
         if method == "initialize":
             requested = params.get("protocolVersion") if type(params) is dict else None
@@ -173,7 +170,7 @@ class Protocol:
 
     def _call(
         self, id: bytes, key: Any, params: dict[str, Any], capabilities: dict[str, Any], data: bytes
-    ) -> bytes | Unfinished:
+    ) -> bytes | Unfinished | None:
         name = params.get("name")
         if type(name) is not str:
             return error(id, BAD_PARAMS, "`name` must be a text: the tool to call")
@@ -240,7 +237,7 @@ class ToolCall(Unfinished):
             self._state, self._response = state, response
         return None
 
-    def start(self) -> bytes | Unfinished:
+    def start(self) -> bytes | Unfinished | None:
         protocol, answered = self._protocol, False
         if self._state is not None:
             database = protocol.running.world.database
@@ -272,6 +269,7 @@ class ToolCall(Unfinished):
         scope = running.world.database.scope(read_only)
         self._host = CallHost(running.world, scope, protocol.asking, self._answers, self._can_ask, read_only)
         self._task = running.program.call(self._entry.tool.function, values, self._host, running.max_compute)
+        scope.request, scope.task, scope.max_compute = self._key, self._task, running.max_compute
         if protocol.recorder is not None:
             self._task = protocol.recorder.call(self._task, self._entry.tool.name, self._given, protocol.caller)
         return self._run()
@@ -320,7 +318,7 @@ class ToolCall(Unfinished):
         if under_way and under_way.get(self._key) is self:
             del under_way[self._key]
 
-    def _run(self) -> bytes | Unfinished:
+    def _run(self) -> bytes | Unfinished | None:
         try:
             outcome = self._task.run(SLICE)
         except BaseException:  # a failure of Quillo itself: what the call holds is given up before it is reported
@@ -338,6 +336,9 @@ class ToolCall(Unfinished):
         if kind is Returned:
             return self._returned(outcome.value)
         if kind is Failed:
+            if outcome.stop.kind == "cancelled":  # in the middle of a statement
+                self.cancelled = True
+                return None
             return self._failed(outcome.stop)
         protocol, answers = self._protocol, self._host.answers
         assert answers is not None
@@ -422,6 +423,28 @@ class _Entry:
             return self._result(value)
         except Mismatch as mismatch:
             raise Stop(mismatch.in_value(f"the answer of `{self.tool.name}`")) from None
+
+
+def cancels(line: bytes, key: Any) -> bool:
+    """Is this line the cancellation of the request with this id?"""
+    if b"notifications/cancelled" not in line:
+        return False
+    try:
+        message = messages.read(line)
+    except messages.NotJson:
+        return False
+    if type(message) is not dict or "id" in message or message.get("jsonrpc") != "2.0":
+        return False
+    named = _cancelled(message.get("method"), message.get("params"))
+    return type(named) is type(key) and bool(named == key)
+
+
+def _cancelled(method: Any, params: Any) -> str | int | None:
+    """The id of the request that a notification cancels; None where it cancels none."""
+    if method != "notifications/cancelled" or type(params) is not dict:
+        return None
+    key = params.get("requestId")
+    return key if type(key) is str or type(key) is int else None
 
 
 def _can_ask(capabilities: dict[str, Any]) -> bool:

@@ -22,15 +22,18 @@ import select
 import signal
 import stat
 import time
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from server.messages import BAD_REQUEST, error
-from server.protocol import Protocol, Unfinished
+from server.protocol import Protocol, Unfinished, cancels
 
 GRACE = 2.0  # seconds for calls under way when standard input has ended
 _HUNG_UP = select.POLLHUP | getattr(select, "POLLRDHUP", 0)  # the other side writes no more; RDHUP is Linux's
 MOST_QUEUED = 32 * 1024 * 1024  # bytes of answers; while there are more, nothing is read
 _READ = 65536
+_MOST_EARLY = 4 * 1024 * 1024  # bytes that are read while a statement holds everything up
 TURN = 0.002  # seconds of work before answers go out
 
 
@@ -103,17 +106,20 @@ class Door:
         self._most = most  # bytes of a line
         self._rest = bytearray()
         self._skipping = False  # the rest of a line that is too long
+        self.pending: deque[bytes] = deque()  # whole lines, not yet begun with
+        self.reads = 0  # how often something came
         self.answers: list[bytes] = []  # not yet sent
         self.unfinished: list[Unfinished] = []  # calls that the loop has to go on with
         self.ended = False
 
-    def lines(self, data: bytes) -> list[bytes]:
-        """The whole lines that are there after `data`; what is too long is answered here."""
+    def read(self, data: bytes) -> None:
+        """Makes whole lines of `data`, to be taken one by one; what is too long is answered here."""
+        self.reads += 1
         if self._rest:
             self._rest += data
             if b"\n" not in data:
                 self._look_at_rest()
-                return []
+                return
             data, self._rest = bytes(self._rest), bytearray()
         *lines, rest = data.split(b"\n")
         if rest:
@@ -122,7 +128,7 @@ class Door:
             self._skipping = False
             del lines[0]
         self._look_at_rest()
-        return lines
+        self.pending += lines
 
     def _look_at_rest(self) -> None:
         if self._skipping:
@@ -134,6 +140,18 @@ class Door:
 
     def _refuse(self) -> None:
         self.answers.append(error(None, BAD_REQUEST, f"the message is over {self._most} bytes"))
+
+    def cancelled(self, request: Any) -> bool:
+        """Is the cancellation of a request among the pending lines? It is taken out; the others keep their order."""
+        for line in self.pending:
+            if cancels(line, request):
+                self.pending.remove(line)
+                return True
+        return False
+
+    def take_next(self) -> None:
+        """Begins with the first pending line."""
+        self.take(self.pending.popleft())
 
     def take(self, line: bytes) -> None:
         """Begins with one line."""
@@ -200,22 +218,49 @@ class Signals:
 
 
 class Patience:
-    """Says to a statement that runs for long, and holds everything up meanwhile, when nobody waits for it any more."""
+    """Says to a statement that runs for long, and holds everything up meanwhile, when nobody waits for it any more.
 
-    def __init__(self, input: int, signals: Signals) -> None:
+    It reads on while the statement runs: what comes is kept in the door for later, but for the cancellation of this
+    very call. `clock` gives seconds, from any start.
+    """
+
+    def __init__(self, door: Door, input: int, signals: Signals, clock: Callable[[], float] = time.monotonic) -> None:
+        self._door = door
+        self._input = input
         self._signals = signals
+        self._clock = clock
         self._poll = select.poll()
-        self._poll.register(input, _HUNG_UP)
+        self._poll.register(input, select.POLLIN | _HUNG_UP)
+        self._early = 0  # bytes read since nothing was pending
+        self._searched: tuple[Any, int] | None = None  # the request, and the door's reads, of the last search
         self._until: float | None = None  # when the calls under way have had their time
 
-    def is_over(self) -> bool:
+    def is_over(self, request: Any) -> bool:
+        """Is the statement of the call with this id to be broken off?"""
         if self._signals.came:
             return True
-        if not any(events & _HUNG_UP for _, events in self._poll.poll(0)):
+        door, ended = self._door, self._until is not None
+        if not door.pending:
+            self._early = 0
+        if not ended:
+            for _, events in self._poll.poll(0):
+                ended = bool(events & _HUNG_UP)
+                if events & select.POLLIN and self._early < _MOST_EARLY:
+                    data = read(self._input)
+                    self._early += len(data)
+                    if data:
+                        door.read(data)
+                    else:
+                        ended = True
+        if self._searched != (request, door.reads):
+            if door.cancelled(request):
+                return True
+            self._searched = request, door.reads
+        if not ended:
             return False
         if self._until is None:
-            self._until = time.monotonic() + GRACE
-        return time.monotonic() > self._until
+            self._until = self._clock() + GRACE
+        return self._clock() > self._until
 
 
 def serve(protocol: Protocol, input: int, output: int, most: int) -> None:
@@ -224,7 +269,7 @@ def serve(protocol: Protocol, input: int, output: int, most: int) -> None:
         return
     door = Door(protocol, most)
     with Signals() as signals:
-        protocol.running.world.database.give_up_when(Patience(input, signals).is_over)
+        protocol.running.world.database.give_up_when(Patience(door, input, signals).is_over)
         try:
             out = Output(output)
             if not _plain_loop(door, input, out, signals):
@@ -252,7 +297,8 @@ def _plain_loop(door: Door, input: int, out: Output, signals: Signals) -> bool:
         if input in ready:
             data = read(input)
             if data:
-                _take(door, door.lines(data), out)
+                door.read(data)
+                _take(door, out)
             else:
                 door.end()
             if door.answers:
@@ -284,14 +330,15 @@ def read(input: int) -> bytes:
         return b""
 
 
-def _take(door: Door, lines: list[bytes], out: Output) -> None:
-    """Begins with each line; answers that are ready don't wait for a long one behind them."""
-    if len(lines) == 1:
-        door.take(lines[0])
+def _take(door: Door, out: Output) -> None:
+    """Begins with each pending line; answers that are ready don't wait for a long one behind them."""
+    if len(door.pending) == 1:
+        door.take_next()
+    if not door.pending:
         return
     began = time.monotonic()
-    for line in lines:
-        door.take(line)
+    while door.pending:
+        door.take_next()
         if door.answers and time.monotonic() - began > TURN:
             out.put(door.taken())
             began = time.monotonic()

@@ -65,15 +65,17 @@ class _Tasks:
                 await trio.lowlevel.wait_readable(self.input)
             data = read(self.input)
             if data:
-                await self._take(self.door.lines(data))
+                self.door.read(data)
+                await self._take()
             else:
+                await self._take()
                 self.door.end()
                 self._send()
 
-    async def _take(self, lines: list[bytes]) -> None:
+    async def _take(self) -> None:
         began = time.monotonic()
-        for line in lines:
-            self.door.take(line)
+        while self.door.pending:
+            self.door.take_next()
             if time.monotonic() - began > TURN:
                 self._send()
                 await trio.lowlevel.checkpoint()
@@ -101,6 +103,7 @@ class _Tasks:
                     if waiting is None:
                         await trio.lowlevel.checkpoint()
                         answer = answer.resume(None)
+                        self._take_early()
                         continue
                     try:
                         value = await waiting.start()
@@ -108,6 +111,7 @@ class _Tasks:
                         answer = answer.fail(problem)
                     else:
                         answer = answer.resume(value)
+                    self._take_early()
             if scope.cancelled_caught:
                 return
             self.door.done(answer)
@@ -118,6 +122,11 @@ class _Tasks:
             self.under_way -= 1
             if not self.under_way:
                 self.idle.set()
+
+    def _take_early(self) -> None:
+        """What was read in the middle of a statement wakes nobody who waits to read."""
+        if self.door.pending or self.door.answers:
+            self.nursery.start_soon(self._take)
 
     # writing
 
