@@ -11,7 +11,7 @@ import click
 
 from cli.answering import Answering, Decided, Listed, Terminal
 from cli.modules import Refusal, read_file
-from cli.opening import open_program, policy_of, unknown_tool
+from cli.opening import open_to_run, policy_of, unknown_tool
 from qvm.values import Stop
 from server.asking import Asking, UsedInDatabase, UsedInMemory
 from server.host import World
@@ -37,6 +37,7 @@ from server.rounds import Ended, call_tool
 @click.option("--no-client-forms", is_flag=True, help="Call as a client that can't show a form.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as it is sent, as JSON.")
 @click.option("--policy", metavar="FILE", help="Limits and permissions; see also quillo.policy.toml beside FILE.")
+@click.option("--no-cache", is_flag=True, help="Compile FILE anew, whatever the cache has.")
 def command(
     file: str,
     tool: str,
@@ -47,6 +48,7 @@ def command(
     no_client_forms: bool,
     as_json: bool,
     policy: str | None,
+    no_cache: bool,
 ) -> None:
     """Calls one tool, and asks its questions here.
 
@@ -61,7 +63,7 @@ def command(
         raise click.UsageError(
             "--yes, --no, --answers and --no-client-forms each answer the questions: give one of them"
         )
-    module = open_program(file)
+    module = open_to_run(file, no_cache)
     if all(tool != one.name for one in module.tools):
         raise unknown_tool(file, tool, module)
     given = _arguments(arguments)

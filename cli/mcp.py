@@ -6,6 +6,7 @@ Imports stand in the functions: what is imported before the start is over is wai
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
 SHORTEST_SECRET = 32  # bytes of QUILLO_SECRET
 
 
-def options_of(arguments: list[str]) -> tuple[str, str | None, int | None, str | None] | None:
-    """(FILE, --policy, --max-tool-calls, --record) of a command line; None for one that is not exactly right."""
+def options_of(arguments: list[str]) -> tuple[str, str | None, int | None, str | None, bool] | None:
+    """(FILE, --policy, --max-tool-calls, --record, --no-cache) of a command line; None for one that is not right."""
     files: list[str] = []
     found: dict[str, str] = {}
+    no_cache = False
     waiting = iter(arguments)
     for argument in waiting:
+        if argument == "--no-cache":
+            no_cache = True
+            continue
         if not argument.startswith("-"):
             files.append(argument)
             continue
@@ -35,7 +40,7 @@ def options_of(arguments: list[str]) -> tuple[str, str | None, int | None, str |
     calls = found.get("--max-tool-calls")
     if len(files) != 1 or not files[0] or (calls is not None and not _is_count(calls)):
         return None
-    return files[0], found.get("--policy"), int(calls) if calls else None, found.get("--record")
+    return files[0], found.get("--policy"), int(calls) if calls else None, found.get("--record"), no_cache
 
 
 def _is_count(text: str) -> bool:
@@ -43,26 +48,34 @@ def _is_count(text: str) -> bool:
 
 
 def serve(
-    path: str, policy_path: str | None, max_tool_calls: int | None, record: str | None, input: int, output: int
+    path: str,
+    policy_path: str | None,
+    max_tool_calls: int | None,
+    record: str | None,
+    no_cache: bool,
+    input: int,
+    output: int,
 ) -> int:
     """Checks the program, runs its top level, serves. Gives the process's status."""
     import signal
 
     from compiler.source import SourceError
     from qvm.values import Stop
+    from server.compiled_cache import CompiledCache, cache_folder
     from server.policy import MAX_MESSAGE, PolicyError, read_policies
-    from server.programs import RunningProgram, compile_file, folder_of, shown
+    from server.programs import RunningProgram, compile_once, folder_of, shown
     from server.render import main_file, render
 
     name = shown(path)
     try:
         secret = secret_of(os.environ)
         policy = read_policies(folder_of(path), policy_path)
-        module, found = compile_file(path)
+        cache = CompiledCache("" if no_cache else cache_folder(os.environ, sys.platform))
+        module, found = compile_once(path, cache)
     except (SourceError, PolicyError, SecretError) as problem:
         return _refuse(str(problem))
-    for diagnostic in found:
-        write_error(str(diagnostic))
+    for _, line in found:
+        write_error(line)
     if module is None:
         return 1
     if not module.tools:

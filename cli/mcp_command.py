@@ -15,7 +15,8 @@ import click
     help="Tool calls that the client may make in a minute.",
 )
 @click.option("--record", metavar="DIR", help="Writes each call to a file in DIR, for `qvm replay`.")
-def command(file: str, policy: str | None, max_tool_calls: int | None, record: str | None) -> None:
+@click.option("--no-cache", is_flag=True, help="Compiles FILE anew, whatever the cache has.")
+def command(file: str, policy: str | None, max_tool_calls: int | None, record: str | None, no_cache: bool) -> None:
     """Serves a program's tools to an AI client over stdio.
 
     FILE is a program (.qwe) or a compiled one (.qvm). A client starts this command and talks to it over standard input
@@ -24,4 +25,4 @@ def command(file: str, policy: str | None, max_tool_calls: int | None, record: s
     from cli.mcp import serve
     from server.descriptors import take_over_descriptors
 
-    raise SystemExit(serve(file, policy, max_tool_calls, record, *take_over_descriptors()))
+    raise SystemExit(serve(file, policy, max_tool_calls, record, no_cache, *take_over_descriptors()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,20 @@ def open_program(path: str, analysed: Analysed | None = None) -> Module:
         raise Refusal(str(problem)) from None
     if module is None:
         raise Refusal("\n".join(str(one) for one in found if one.severity == "error"))
+    return module
+
+
+def open_to_run(path: str, no_cache: bool) -> Module:
+    """As `open_program`, from the user's cache where it has the program as it is now."""
+    from server.compiled_cache import CompiledCache, cache_folder
+    from server.programs import compile_once
+
+    try:
+        module, found = compile_once(path, CompiledCache("" if no_cache else cache_folder(os.environ, sys.platform)))
+    except SourceError as problem:
+        raise Refusal(str(problem)) from None
+    if module is None:
+        raise Refusal("\n".join(line for severity, line in found if severity == "error"))
     return module
 
 

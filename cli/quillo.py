@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
     run_command(arguments)
 
 
-def _mcp(path: str, policy: str | None, max_tool_calls: int | None, record: str | None) -> int:
+def _mcp(path: str, policy: str | None, max_tool_calls: int | None, record: str | None, no_cache: bool) -> int:
     import gc
 
     gc.disable()  # what is imported and compiled at the start stays
@@ -31,7 +31,7 @@ def _mcp(path: str, policy: str | None, max_tool_calls: int | None, record: str 
     from cli.mcp import serve, write_error
 
     try:
-        return serve(path, policy, max_tool_calls, record, input, output)
+        return serve(path, policy, max_tool_calls, record, no_cache, input, output)
     except KeyboardInterrupt:
         return 0
     except Exception as problem:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from cli.modules import Refusal
-from cli.opening import open_program, policy_of
+from cli.opening import open_to_run, policy_of
 from qasm.module import Module, Test
 from qvm.values import Stop
 from server.database import Database
@@ -21,13 +21,14 @@ from server.render import render
 @click.command("test")
 @click.argument("file")
 @click.option("--filter", "part", metavar="TEXT", default="", help="Run only the tests whose name contains TEXT.")
-def command(file: str, part: str) -> None:
+@click.option("--no-cache", is_flag=True, help="Compile FILE anew, whatever the cache has.")
+def command(file: str, part: str, no_cache: bool) -> None:
     """Runs a program's `test` blocks.
 
     Each runs with the program's top level run anew, and with an empty database in memory in place of the program's own.
     The status is 1 if one fails, else 0.
     """
-    module = open_program(file)
+    module = open_to_run(file, no_cache)
     policy = policy_of(file, None)
     chosen = [test for test in module.tests if part in test.name]
     if not module.tests:

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field
+else:
+    from qasm.quick_classes import dataclass, field
 
 
 class SourceError(Exception):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from compiler.names import Symbol
     from compiler.types import Type
 else:
-    from compiler.quick_classes import dataclass, field
+    from qasm.quick_classes import dataclass, field
 
 
 @dataclass(slots=True, eq=False)

@@ -13,8 +13,12 @@ A type descriptor says what a value must be; it is made of texts and lists only:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field
+else:
+    from qasm.quick_classes import dataclass, field
 
 Descriptor = str | list[Any]
 

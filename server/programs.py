@@ -9,6 +9,7 @@ A main file is a program's text, or a compiled program (`quillo build`), known b
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from server.render import main_file, render
 if TYPE_CHECKING:
     from compiler.compile import Analysed
     from compiler.diagnostics import Diagnostic
+    from server.compiled_cache import CompiledCache
     from server.recorder import Recorder
 
 MOST_BYTES = 10 * 1024 * 1024  # of a source file
@@ -52,13 +54,39 @@ def compile_file(path: str, analysed: Analysed | None = None) -> tuple[Module | 
     return _compile(source, path, name, analysed)
 
 
-def _compile(source: Source, path: str, name: str, analysed: Analysed | None) -> tuple[Module | None, list[Diagnostic]]:
+def compile_once(path: str, cache: CompiledCache) -> tuple[Module | None, list[tuple[str, str]]]:
+    """As `compile_file`, but takes what the cache has; what was found is given as pairs (severity, line)."""
+    name = shown(path)
+    data = _read(path, f"{name}: error:", compiled=True)
+    if _is_module(data) or path.endswith(".qvm"):
+        return _load(name, data), []
+    folder = folder_of(path)
+    known = cache.find(name, data, lambda used: _read_used(folder, used))
+    if known is not None:
+        from qasm import module_file
+
+        with contextlib.suppress(BadModule):
+            return module_file.load(known.module_file), [("warning", line) for line in known.warnings]
+    used: dict[str, bytes] = {}
+    module, found = _compile(_decode(name, data, f"{name}:", "error: "), path, name, None, used)
+    if module is not None:
+        from qasm import module_file
+        from server.compiled_cache import Compiled
+
+        with contextlib.suppress(BadModule):
+            cache.keep(name, data, used, Compiled(module_file.dump(module), [str(one) for one in found]))
+    return module, [(one.severity, str(one)) for one in found]
+
+
+def _compile(
+    source: Source, path: str, name: str, analysed: Analysed | None, used: dict[str, bytes] | None = None
+) -> tuple[Module | None, list[Diagnostic]]:
     from compiler.compile import compile_program
     from compiler.diagnostics import Diagnostics
 
     stem = os.path.splitext(os.path.basename(name))[0]
     diagnostics = Diagnostics()
-    module = compile_program(source, loader(folder_of(path)), stem, diagnostics, analysed)
+    module = compile_program(source, loader(folder_of(path), used), stem, diagnostics, analysed)
     if module is not None:
         # The same source gives the same Module, from whichever folder it was named.
         for file in module.files:
@@ -67,13 +95,20 @@ def _compile(source: Source, path: str, name: str, analysed: Analysed | None) ->
     return module, diagnostics.in_order()
 
 
-def loader(folder: str) -> Loader:
-    """What gives the compiler the used files of a program whose main file lies in `folder`."""
+def loader(folder: str, used: dict[str, bytes] | None = None) -> Loader:
+    """What gives the compiler the used files of a program whose main file lies in `folder`; `used` gets their bytes."""
 
-    def load(used: str) -> Source:
-        return _decode(used, _read(os.path.join(folder, *used.split("/")), ""), "", "")
+    def load(path: str) -> Source:
+        data = _read_used(folder, path)
+        if used is not None:
+            used[path] = data
+        return _decode(path, data, "", "")
 
     return load
+
+
+def _read_used(folder: str, path: str) -> bytes:
+    return _read(os.path.join(folder, *path.split("/")), "")
 
 
 def _load(name: str, data: bytes) -> Module:

@@ -303,6 +303,6 @@ def test_a_folder_that_cannot_be_written_is_refused_at_the_start(tmp_path, monke
 
 
 def test_record_as_a_flag():
-    assert options_of(["main.qwe", "--record", "calls"]) == ("main.qwe", None, None, "calls")
-    assert options_of(["main.qwe", "--record=calls"]) == ("main.qwe", None, None, "calls")
+    assert options_of(["main.qwe", "--record", "calls"]) == ("main.qwe", None, None, "calls", False)
+    assert options_of(["main.qwe", "--record=calls"]) == ("main.qwe", None, None, "calls", False)
     assert options_of(["main.qwe", "--record"]) is None
