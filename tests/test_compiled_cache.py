@@ -14,7 +14,9 @@ from server.compiled_cache import MOST_ENTRIES, Compiled, CompiledCache, cache_f
 from server.programs import compile_file, compile_once
 from tests.mcp.spawned import QUILLO, ROOT, environment, line
 
-MAIN = 'use "parts/names.qwe" as names\nfn quiet() { let unused = 1 }\n/// Says it.\nfn mcp say() -> str = names.word()\n'
+MAIN = (
+    'use "parts/names.qwe" as names\nfn quiet() { let unused = 1 }\n/// Says it.\nfn mcp say() -> str = names.word()\n'
+)
 PART = 'fn word() -> str = "WORD"\n'
 
 
