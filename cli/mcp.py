@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from server.programs import RunningProgram
     from server.recorder import Recorder
-
-SHORTEST_SECRET = 32  # bytes of QUILLO_SECRET
 
 
 def options_of(arguments: list[str]) -> tuple[str, str | None, int | None, str | None, bool] | None:
@@ -65,6 +62,7 @@ def serve(
     from server.policy import MAX_MESSAGE, PolicyError, read_policies
     from server.programs import RunningProgram, compile_once, folder_of, shown
     from server.render import main_file, render
+    from server.secrets import SecretError, secret_of
 
     name = shown(path)
     try:
@@ -136,23 +134,6 @@ def _serve(
     gc.freeze()
     gc.enable()
     serve_stdio(Protocol(running, asking, count=count, recorder=recorder), input, output, most)
-
-
-class SecretError(Exception):
-    """A QUILLO_SECRET that can't be used; the text is one line."""
-
-
-def secret_of(environment: Mapping[str, str]) -> bytes | None:
-    """What QUILLO_SECRET holds, None where it is not set. Raises SecretError for one that is too short."""
-    text = environment.get("QUILLO_SECRET")
-    if text is None:
-        return None
-    secret = os.fsencode(text)
-    if len(secret) < SHORTEST_SECRET:
-        raise SecretError(
-            f"QUILLO_SECRET has {len(secret)} bytes: it needs at least {SHORTEST_SECRET}, and should be random"
-        )
-    return secret
 
 
 def _leave(number: int, frame: object) -> NoReturn:

@@ -51,6 +51,17 @@ class Program:
         padding = [None] * (called.local_count - len(arguments))
         return Task(self, [Frame(function, [*arguments, *padding])], host, max_steps)
 
+    def call_value(self, function: Any, arguments: list[Any], host: Host, max_steps: int | None = None) -> Task:
+        """A Task for a call of a function value, as `f(argument, …)` in a program would be. Raises Stop.
+
+        Only a function of the program can be called so, not a builtin.
+        """
+        from qvm.calling import call_value
+
+        task = Task(self, [], host, max_steps)
+        call_value(task, function, arguments, [])
+        return task
+
     def grow(self) -> None:
         """Makes room for the functions and top-level variables that were added to the Module; the others stay."""
         self.globals += [Cell(UNSET) for _ in self.module.globals[len(self.globals) :]]

@@ -27,7 +27,27 @@ TOO_MANY = f"this call asked {MOST_QUESTIONS} times without coming to an end"
 CHANGING = "this question changes each time it is asked"
 
 
-class CallHost(ProgramHost):
+class WaitingHost(ProgramHost):
+    """A host that others wait beside: what takes time gives Waiting."""
+
+    def wait(self, seconds: float) -> Waiting:
+        async def start() -> None:
+            import trio
+
+            await trio.sleep(seconds)
+
+        return Waiting(start)
+
+    def in_background(self, work: Callable[[], Any]) -> Waiting:
+        async def start() -> Any:
+            import trio
+
+            return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+        return Waiting(start)
+
+
+class CallHost(WaitingHost):
     """The host of one tool's call. `notes` are the questions that were not asked, for the model to know."""
 
     notes_changes = True
@@ -64,22 +84,6 @@ class CallHost(ProgramHost):
 
     def top_level(self) -> bool:
         return False
-
-    def wait(self, seconds: float) -> Waiting:
-        async def start() -> None:
-            import trio
-
-            await trio.sleep(seconds)
-
-        return Waiting(start)
-
-    def in_background(self, work: Callable[[], Any]) -> Waiting:
-        async def start() -> Any:
-            import trio
-
-            return await trio.to_thread.run_sync(work, abandon_on_cancel=True)
-
-        return Waiting(start)
 
     # --- questions
 

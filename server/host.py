@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qvm.builtins.arguments import need_int, need_text
 from qvm.host import Question
@@ -20,6 +20,10 @@ from qvm.values import TEXT_LIMIT, Stop, kind_of
 from server import files
 from server.database import Database, Scope
 from server.policy import Policy
+from server.web_calls import HANDLERS as WEB_HANDLERS
+
+if TYPE_CHECKING:
+    from server.visits import Visit
 
 Handler = Callable[["ProgramHost", list[Any]], Any]
 
@@ -62,6 +66,7 @@ class World:
         self.serving = serving
         self.clock = clock or time.time_ns
         self.database = database or Database(folder)
+        self.rules: dict[str, Any] = {}  # the functions that `tenant_from` and `locale_from` were given
         self.handlers = _allowed(HANDLERS, self.policy)
 
 
@@ -73,6 +78,7 @@ class ProgramHost:
     def __init__(self, world: World, scope: Scope) -> None:
         self.world = world
         self.scope = scope
+        self.visit: Visit | None = None  # the request to a site that is being answered
         self.set_answers: list[bool | str] = []  # of the open calls of `answering`
 
     def call(self, name: str, arguments: list[Any]) -> Any:
@@ -251,9 +257,13 @@ def _args(host: ProgramHost, arguments: list[Any]) -> list[str]:
     return list(host.world.arguments)
 
 
+_CARRIES = "standard input carries the client's messages"
+
+
 def _own_input(host: ProgramHost, name: str) -> Any:
     if host.world.serving:
-        raise Stop(f"`{name}` can't be used under `{host.world.serving}`: standard input carries the client's messages")
+        why = "a server has no input" if host.world.serving == "quillo run" else _CARRIES
+        raise Stop(f"`{name}` can't be used under `{host.world.serving}`: {why}")
     return sys.stdin.buffer if sys.stdin is not None else None
 
 
@@ -281,7 +291,8 @@ def _input_text(data: bytes, name: str) -> str:
 def _exit(host: ProgramHost, arguments: list[Any]) -> Any:
     code = need_int(arguments[0], 1, "exit") if arguments else 0
     if host.world.serving:
-        raise Stop(f"`exit` can't be used under `{host.world.serving}`: it serves until its client leaves")
+        until = "it is told to end" if host.world.serving == "quillo run" else "its client leaves"
+        raise Stop(f"`exit` can't be used under `{host.world.serving}`: it serves until {until}")
     if not 0 <= code <= 255:
         raise Stop(f"`exit` takes a status from 0 to 255, got {code}")
     raise Stop(f"exit({code})", kind="exit", detail=code)
@@ -306,30 +317,6 @@ def _db_open(host: ProgramHost, arguments: list[Any]) -> Any:
     if not host.top_level():
         raise Stop("`db.open` belongs to the top level of the program: a database is opened once")
     return host.world.database.open(arguments[0])
-
-
-def _session(host: ProgramHost, arguments: list[Any]) -> dict[str, Any]:
-    return {}
-
-
-def _nothing(host: ProgramHost, arguments: list[Any]) -> None:
-    return None
-
-
-def _rule(name: str) -> Handler:
-    """`tenant_from` and `locale_from`: their rule tells something of a request, and there are none."""
-
-    def handler(host: ProgramHost, arguments: list[Any]) -> None:
-        if not host.top_level():
-            raise Stop(f"`{name}` belongs to the top level of the program")
-        if kind_of(arguments[0]) != "function":
-            raise Stop(f"argument 1 of `{name}` must be a function, got {kind_of(arguments[0])}")
-
-    return handler
-
-
-def _needs_request(name: str) -> Handler:
-    return _refuses(f"`{name}` needs a request to a site: there is none here")
 
 
 def _begin_answering(host: ProgramHost, arguments: list[Any]) -> None:
@@ -377,17 +364,7 @@ HANDLERS: dict[str, Handler] = {
     "db.begin": lambda host, arguments: host.scope.begin(),
     "db.commit": lambda host, arguments: host.scope.commit(),
     "db.rollback": lambda host, arguments: host.scope.rollback(),
-    "session": _session,
-    "set_session": _needs_request("set_session"),
-    "end_session": _needs_request("end_session"),
-    "tenant": _nothing,
-    "tenant_from": _rule("tenant_from"),
-    "locale": _nothing,
-    "locale_from": _rule("locale_from"),
-    "request": _needs_request("request"),
-    "mcp_token": _needs_request("mcp_token"),
-    "mcp_tokens": _needs_request("mcp_tokens"),
-    "revoke_mcp_token": _needs_request("revoke_mcp_token"),
+    **WEB_HANDLERS,
     "ask": _ask,
     "_begin_answering": _begin_answering,
     "_end_answering": _end_answering,

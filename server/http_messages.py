@@ -20,9 +20,11 @@ class Request:
     `repeated`  the names that came more than once
     `body`      all of it, decoded from its chunks
     `address`   of the client, without a port
+    `keep_alive` is false where the connection ends with its answer
+    `too_large` is true where its body is over the limit: then it was not read, and `body` is empty
     """
 
-    __slots__ = ("address", "body", "headers", "method", "repeated", "target")
+    __slots__ = ("address", "body", "headers", "keep_alive", "method", "repeated", "target", "too_large")
 
     def __init__(
         self,
@@ -39,6 +41,8 @@ class Request:
         self.body = body
         self.address = address
         self.repeated = repeated
+        self.keep_alive = True
+        self.too_large = False
 
     @property
     def path(self) -> str:

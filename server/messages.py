@@ -14,14 +14,26 @@ VERSION = "2026-07-28"  # of MCP
 MOST_DEPTH = 128  # levels of an answer, and of a call's arguments
 _MOST_DIGITS = 1000  # of a whole number that is read exactly
 
-# Errors of JSON-RPC and of MCP.
+# Errors of JSON-RPC and of MCP, and of this server (TOO_MANY_CALLS).
 NOT_JSON = -32700
 BAD_REQUEST = -32600
 NO_METHOD = -32601
 BAD_PARAMS = -32602
 INTERNAL = -32603
 OTHER_VERSION = -32022
+OTHER_HEADERS = -32020
 TOO_MANY_CALLS = 429  # outside the reserved codes
+
+# What the HTTP door answers with; what a call asks and can't be given is 200 (mcp.md, section 5).
+_STATUSES = {
+    NOT_JSON: 400,
+    BAD_REQUEST: 400,
+    OTHER_VERSION: 400,
+    OTHER_HEADERS: 400,
+    NO_METHOD: 404,
+    INTERNAL: 500,
+    TOO_MANY_CALLS: 429,
+}
 
 
 class NotJson(Exception):
@@ -91,13 +103,25 @@ def id_of(message: dict[str, Any], data: bytes) -> bytes | None:
     return None
 
 
-def error(id: bytes | None, code: int, message: str, data: Any = None) -> bytes:
+class ErrorAnswer(bytes):
+    """An error as a message. `status` is what goes with it over HTTP, `retry_after` seconds, 0 for nothing said."""
+
+    status: int
+    retry_after: int
+
+
+def error(
+    id: bytes | None, code: int, message: str, data: Any = None, status: int = 0, retry_after: int = 0
+) -> ErrorAnswer:
     """An error as an answer; it has no id where the request had none that can be read."""
     body: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         body["data"] = data
     lead = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":' + id + b","
-    return lead + b'"error":' + written(body) + b"}\n"
+    answer = ErrorAnswer(lead + b'"error":' + written(body) + b"}\n")
+    answer.status = status or _STATUSES.get(code, 200)
+    answer.retry_after = retry_after
+    return answer
 
 
 def depth_over(value: Any, most: int = MOST_DEPTH) -> bool:

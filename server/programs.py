@@ -78,6 +78,17 @@ def compile_once(path: str, cache: CompiledCache) -> tuple[Module | None, list[t
     return module, [(one.severity, str(one)) for one in found]
 
 
+def compile_watched(path: str) -> tuple[Module | None, list[Diagnostic], list[str]]:
+    """As `compile_file`, and the paths of the files that it uses, from the main file's folder, also those not there."""
+    name = shown(path)
+    data = _read(path, f"{name}: error:", compiled=True)
+    if _is_module(data) or path.endswith(".qvm"):
+        return _load(name, data), [], []
+    used: dict[str, bytes] = {}
+    module, found = _compile(_decode(name, data, f"{name}:", "error: "), path, name, None, used)
+    return module, found, list(used)
+
+
 def _compile(
     source: Source, path: str, name: str, analysed: Analysed | None, used: dict[str, bytes] | None = None
 ) -> tuple[Module | None, list[Diagnostic]]:
@@ -99,6 +110,8 @@ def loader(folder: str, used: dict[str, bytes] | None = None) -> Loader:
     """What gives the compiler the used files of a program whose main file lies in `folder`; `used` gets their bytes."""
 
     def load(path: str) -> Source:
+        if used is not None:
+            used[path] = b""  # it is one of the program's files, also where it can't be had
         data = _read_used(folder, path)
         if used is not None:
             used[path] = data

@@ -34,6 +34,7 @@ from server.programs import RunningProgram
 
 if TYPE_CHECKING:
     from server.recorder import Recorder
+    from server.visits import Visit
 
 SLICE = 20_000  # steps of a call before others get their turn
 
@@ -94,9 +95,17 @@ class Protocol:
         self._discover = messages.written(listing.discover(module, door))[1:-1]
         self._list = messages.written(listing.tools_list(module))[1:-1]
 
-    def begin(self, data: bytes) -> bytes | Unfinished | None:
-        """Takes one message."""
-        return self._guarded(None, self._begin, data)
+    def begin(self, data: bytes, visit: Visit | None = None) -> bytes | Unfinished | None:
+        """Takes one message; `visit` is the request that brought it, where the door is HTTP."""
+        return self._guarded(None, self._begin, data, visit)
+
+    def caller_of(self, visit: Visit | None) -> str:
+        """Who calls, as states, the count and recordings know them."""
+        return self.caller if visit is None else visit.caller
+
+    def refused(self, id: bytes, message: dict[str, Any], version: str, visit: Visit | None) -> bytes | None:
+        """What a door has against a request, beside what is the same at all doors."""
+        return None
 
     def _guarded(self, id: bytes | None, step: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -109,7 +118,7 @@ class Protocol:
 
     # 1. The message
 
-    def _begin(self, data: bytes) -> bytes | Unfinished | None:
+    def _begin(self, data: bytes, visit: Visit | None) -> bytes | Unfinished | None:
         try:
             message = messages.read(data)
         except messages.NotJson as problem:
@@ -121,14 +130,15 @@ class Protocol:
         if "id" not in message:
             if type(method) is not str or message.get("jsonrpc") != "2.0":
                 return error(None, BAD_REQUEST, 'the message is not a request: it needs `jsonrpc` "2.0" and a `method`')
-            self._notified(method, message.get("params"))
+            if visit is None:  # a client over HTTP ends a call by closing its connection
+                self._notified(method, message.get("params"))
             return None
         id = messages.id_of(message, data)
         if id is None:
             return error(None, BAD_REQUEST, "`id` must be a text or a whole number")
         if type(method) is not str or message.get("jsonrpc") != "2.0":
             return error(id, BAD_REQUEST, 'the message is not a request: it needs `jsonrpc` "2.0" and a `method`')
-        return self._guarded(id, self._request, id, message, method, data)
+        return self._guarded(id, self._request, id, message, method, data, visit)
 
     def _notified(self, method: str, params: Any) -> None:
         """A notification is never answered."""
@@ -140,24 +150,29 @@ class Protocol:
 
     # 2. `_meta` and the version
 
-    def _request(self, id: bytes, message: dict[str, Any], method: str, data: bytes) -> bytes | Unfinished | None:
+    def _request(
+        self, id: bytes, message: dict[str, Any], method: str, data: bytes, visit: Visit | None
+    ) -> bytes | Unfinished | None:
         params = message.get("params", {})
         if method == "initialize":
             requested = params.get("protocolVersion") if type(params) is dict else None
             return _other_version(id, requested if type(requested) is str else "")
         if type(params) is not dict:
-            return error(id, BAD_PARAMS, "`params` must be an object")
+            return error(id, BAD_PARAMS, "`params` must be an object", status=400)
         meta = params.get("_meta", {})
         if type(meta) is not dict:
-            return error(id, BAD_PARAMS, "`_meta` must be an object")
+            return error(id, BAD_PARAMS, "`_meta` must be an object", status=400)
         version, capabilities = meta.get(_VERSION_KEY), meta.get(_CAPABILITIES_KEY)
         if type(version) is not str or type(capabilities) is not dict:
-            return error(id, BAD_PARAMS, _meta_problem(meta))
+            return error(id, BAD_PARAMS, _meta_problem(meta), status=400)
+        problem = None if visit is None else self.refused(id, message, version, visit)
+        if problem is not None:
+            return problem
         if version != messages.VERSION:
             return _other_version(id, version)
         # 3. The method
         if method == "tools/call":
-            return self._call(id, message["id"], params, capabilities, data)
+            return self._call(id, message["id"], params, capabilities, data, visit)
         if method == "tools/list":
             if "cursor" in params:
                 return error(id, BAD_PARAMS, "there is one page of tools: a `cursor` names none")
@@ -169,7 +184,13 @@ class Protocol:
     # 4. The tool
 
     def _call(
-        self, id: bytes, key: Any, params: dict[str, Any], capabilities: dict[str, Any], data: bytes
+        self,
+        id: bytes,
+        key: Any,
+        params: dict[str, Any],
+        capabilities: dict[str, Any],
+        data: bytes,
+        visit: Visit | None,
     ) -> bytes | Unfinished | None:
         name = params.get("name")
         if type(name) is not str:
@@ -183,7 +204,7 @@ class Protocol:
         if data.count(b"{") + data.count(b"[") > messages.MOST_DEPTH and messages.depth_over(given):
             text = f"the arguments of `{name}` are over {messages.MOST_DEPTH} levels deep"
             return self.results.failure(id, text)
-        call = ToolCall(self, entry, id, key, given, _can_ask(capabilities))
+        call = ToolCall(self, entry, id, key, given, _can_ask(capabilities), visit)
         if "requestState" in params or "inputResponses" in params:
             problem = call.bring(params)
             if problem is not None:
@@ -197,12 +218,21 @@ class ToolCall(Unfinished):
     # fmt: off
     __slots__ = (
         "_answers", "_can_ask", "_entry", "_given", "_host", "_id", "_key", "_protocol", "_response", "_state", "_task",
+        "_visit",
     )
     # fmt: on
 
     def __init__(
-        self, protocol: Protocol, entry: _Entry, id: bytes, key: Any, given: dict[str, Any], can_ask: bool
+        self,
+        protocol: Protocol,
+        entry: _Entry,
+        id: bytes,
+        key: Any,
+        given: dict[str, Any],
+        can_ask: bool,
+        visit: Visit | None,
     ) -> None:
+        self._visit = visit
         self.waiting = None
         self.on_cancel = None
         self.cancelled = False
@@ -247,7 +277,7 @@ class ToolCall(Unfinished):
             state, self._state = self._state, None
             name = self._entry.tool.name
             try:
-                self._answers = protocol.asking.open(state, protocol.caller, name, self._given)
+                self._answers = protocol.asking.open(state, protocol.caller_of(self._visit), name, self._given)
             except Refused as refused:
                 return error(self._id, BAD_PARAMS, str(refused))
             except Stop as stop:
@@ -255,10 +285,11 @@ class ToolCall(Unfinished):
                 return protocol.results.failure(self._id, INTERNAL_ERROR)
             answered = take_answer(self._answers, protocol.asking, self._response)
         if protocol.count is not None and not answered:
-            seconds = protocol.count.take(protocol.caller)
+            seconds = protocol.count.take(protocol.caller_of(self._visit))
             if seconds:
                 limit = f"{protocol.count.limit} tool calls a minute are allowed"
-                return error(self._id, messages.TOO_MANY_CALLS, f"{limit}: one more may come in {seconds} s")
+                text = f"{limit}: one more may come in {seconds} s"
+                return error(self._id, messages.TOO_MANY_CALLS, text, retry_after=seconds)
         # 6. The arguments
         try:
             values = self._entry.arguments.check(self._given)
@@ -268,10 +299,13 @@ class ToolCall(Unfinished):
         running, read_only = protocol.running, self._entry.tool.read_only
         scope = running.world.database.scope(read_only)
         self._host = CallHost(running.world, scope, protocol.asking, self._answers, self._can_ask, read_only)
+        self._host.visit = self._visit
         self._task = running.program.call(self._entry.tool.function, values, self._host, running.max_compute)
         scope.request, scope.task, scope.max_compute = self._key, self._task, running.max_compute
         if protocol.recorder is not None:
-            self._task = protocol.recorder.call(self._task, self._entry.tool.name, self._given, protocol.caller)
+            self._task = protocol.recorder.call(
+                self._task, self._entry.tool.name, self._given, protocol.caller_of(self._visit)
+            )
         return self._run()
 
     def resume(self, value: Any) -> bytes | Unfinished | None:
@@ -309,7 +343,8 @@ class ToolCall(Unfinished):
 
     def _wait(self, waiting: Waiting | None) -> Unfinished:
         self.waiting = waiting
-        self._protocol.under_way[self._key] = self
+        if self._visit is None:
+            self._protocol.under_way[self._key] = self
         return self
 
     def _leave(self) -> None:
@@ -333,6 +368,8 @@ class ToolCall(Unfinished):
         assert self._host is not None
         self._host.scope.finish()
         self._protocol.steps += self._task.steps
+        if self._visit is not None:
+            self._visit.steps += self._task.steps
         if kind is Returned:
             return self._returned(outcome.value)
         if kind is Failed:
@@ -342,7 +379,7 @@ class ToolCall(Unfinished):
             return self._failed(outcome.stop)
         protocol, answers = self._protocol, self._host.answers
         assert answers is not None
-        state = protocol.asking.seal(answers, protocol.caller, self._entry.tool.name, self._given)
+        state = protocol.asking.seal(answers, protocol.caller_of(self._visit), self._entry.tool.name, self._given)
         return protocol.results.input_required(self._id, form_of(outcome.question), state)
 
     # 8. The answer

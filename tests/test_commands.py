@@ -310,24 +310,6 @@ def test_sleep_waits_without_trio(folder):
     assert done.stdout == b"slept\nFalse\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            TOOL,
-            "x.qwe: error: serving a program's tools over HTTP is not supported yet: `quillo mcp x.qwe` serves",
-        ),
-        ("route GET / = <p>Hi</p>", "x.qwe: error: serving a program's routes over HTTP is not supported yet"),
-    ],
-)
-def test_what_needs_http_is_not_there_yet(folder, text, message):
-    (folder / "x.qwe").write_text(text, "utf-8")
-    done = quillo("run", "x.qwe", cwd=folder)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(message)
-    assert done.stderr.count("\n") == 1
-
-
 def test_a_policy_holds_a_program_that_is_run(folder):
     (folder / "reads.qwe").write_text('print(read_file("main.qwe") ?? "none")\n', "utf-8")
     (folder / "p.toml").write_text('[allow]\neffects = ["db"]\n', "utf-8")

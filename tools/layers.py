@@ -19,7 +19,10 @@ MAY_IMPORT = {
     "qasm": {"msgpack", "blake3"},
     "qvm": {"qasm", "msgpack", "blake3", "orjson", "re2", "markupsafe"},
     "compiler": {"qasm", "ply"},
-    "server": {"qasm", "qvm", "compiler", "trio", "orjson", "blake3", "msgpack", "outcome", "exceptiongroup"},
+    "server": {
+        *("qasm", "qvm", "compiler", "trio", "httptools", "multipart", "brotli", "orjson", "blake3", "msgpack"),
+        *("outcome", "exceptiongroup"),
+    },
     "cli": {"qasm", "qvm", "compiler", "server", "click", "trio"},
 }
 

@@ -1,0 +1,156 @@
+"""MCP over HTTP: `POST /_quillo/mcp` (mcp.md, section 5). Rows of its table are met from top to bottom.
+
+A caller is whoever's cookie or token a request carries; the messages themselves are `server.protocol`'s.
+"""
+
+from __future__ import annotations
+
+from binascii import Error, a2b_base64
+from typing import TYPE_CHECKING, Any
+
+from qvm.values import Stop
+from server import messages
+from server.answers import INTERNAL_ERROR
+from server.http_messages import Answer, Request, text_answer
+from server.messages import OTHER_HEADERS, ErrorAnswer, error
+from server.origins import foreign_host, is_own
+from server.protocol import Protocol, Unfinished
+from server.site_calls import run_rules
+from server.stages import Stages, begun, finished
+from server.visits import Visit, Web
+
+if TYPE_CHECKING:
+    from server.asking import Asking
+    from server.limits import CallCount
+    from server.recorder import Recorder
+
+CALLS_A_MINUTE = 60
+_JSON = b"content-type: application/json\r\ncache-control: no-store\r\nx-content-type-options: nosniff\r\n"
+_CLIENT = "io.modelcontextprotocol/clientInfo"
+_BASE64 = "=?base64?"
+
+
+class HttpProtocol(Protocol):
+    """MCP as this door speaks it: what the headers say must be what the message says (SEP-2243 of MCP)."""
+
+    def refused(self, id: bytes, message: dict[str, Any], version: str, visit: Visit | None) -> bytes | None:
+        assert visit is not None
+        params, method = message["params"], message["method"]
+        visit.mcp = _client(params["_meta"].get(_CLIENT))
+        wanted = [("MCP-Protocol-Version", version), ("Mcp-Method", method)]
+        if method == "tools/call" and type(params.get("name")) is str:
+            wanted.append(("Mcp-Name", params["name"]))
+        request = visit.request
+        for name, value in wanted:
+            key = name.lower().encode("ascii")
+            given = request.headers.get(key)
+            if given is None:
+                return error(id, OTHER_HEADERS, f"the header `{name}` is missing")
+            if key in request.repeated:
+                return error(id, OTHER_HEADERS, f"the header `{name}` is there twice")
+            if _decoded(given) != value:
+                return error(id, OTHER_HEADERS, f"the header `{name}` is not what the message says")
+        return None
+
+
+class ToolDoor:
+    """The door for AI clients of one site."""
+
+    def __init__(
+        self, web: Web, asking: Asking, count: CallCount | None = None, recorder: Recorder | None = None
+    ) -> None:
+        self._web = web
+        self._protocol = HttpProtocol(web.running, asking, "http", "http", count, recorder)
+
+    def begin(self, request: Request) -> Answer | Unfinished:
+        """Takes one request for the door."""
+        web = self._web
+        if request.method != "POST":
+            return text_answer(405, "the door for AI clients takes POST only", b"allow: POST\r\n")
+        problem = foreign_host(web, request)
+        if problem:
+            return text_answer(403, problem)
+        origin = request.headers.get(b"origin")
+        if origin is not None and not is_own(web, request, origin.decode("latin-1")):
+            return text_answer(403, "a page of another site may not call this site's tools")
+        visit = self._visit(request)
+        if visit is None:
+            return text_answer(
+                401, "sign in, or send a good token: `Authorization: Bearer qmcp_…`", b"www-authenticate: Bearer\r\n"
+            )
+        kind = request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind != b"application/json":
+            return text_answer(415, "a message is sent with `Content-Type: application/json`")
+        if request.too_large:
+            return text_answer(413, "the message is too large", close=True)
+        if web.running.world.rules:
+            answer: Answer | Unfinished = begun(self._with_rules(visit, request.body))
+            return answer
+        outcome = self._protocol.begin(request.body, visit)
+        if isinstance(outcome, Unfinished):
+            answer = begun(self._finish(outcome, visit))
+            return answer
+        return self._answer(outcome, visit)
+
+    def _visit(self, request: Request) -> Visit | None:
+        """Who calls; None for nobody who may. A token decides, where one came."""
+        web = self._web
+        authorization = request.text(b"authorization")
+        scheme, _, text = authorization.partition(" ")
+        if scheme.lower() == "bearer":
+            token = None if b"authorization" in request.repeated else web.tokens.find(text.strip())
+            return None if token is None else Visit(web, request, token)
+        visit = Visit(web, request)
+        session = visit.session
+        return visit if session is not None and session.user is not None else None
+
+    def _with_rules(self, visit: Visit, body: bytes) -> Stages:
+        try:
+            yield from run_rules(visit)
+        except Stop as stop:
+            self._web.running.log(stop)
+            failure = error(None, messages.INTERNAL, INTERNAL_ERROR)
+            return self._answer(failure, visit)
+        return (yield from self._finish(self._protocol.begin(body, visit), visit))
+
+    def _finish(self, outcome: Any, visit: Visit) -> Stages:
+        if isinstance(outcome, Unfinished):
+            outcome = yield from finished(outcome)
+        return self._answer(outcome, visit)
+
+    def _answer(self, outcome: bytes | None, visit: Visit) -> Answer:
+        if visit.token is not None:
+            try:
+                self._web.tokens.note_use(visit.token, visit.mcp["client"] if visit.mcp else None)
+            except Stop as stop:
+                self._web.running.log(stop)
+        if outcome is None:
+            answer = Answer(202)
+        elif type(outcome) is ErrorAnswer:
+            headers = _JSON + (b"retry-after: %d\r\n" % outcome.retry_after if outcome.retry_after else b"")
+            answer = Answer(outcome.status, headers, bytes(outcome))
+        else:
+            answer = Answer(200, _JSON + visit.cookie_lines, outcome)
+        answer.steps, answer.caller = visit.steps, visit.caller
+        return answer
+
+
+def _client(info: Any) -> dict[str, Any] | None:
+    """What a client says of itself, as `request.mcp` gives it."""
+    if type(info) is not dict:
+        return None
+    name, version = info.get("name"), info.get("version")
+    if type(name) is not str:
+        return None
+    return {"client": name[:200], "version": version[:200] if type(version) is str else ""}
+
+
+def _decoded(value: bytes) -> str | None:
+    """A header's value as text: `=?base64?…?=` holds text beyond ASCII. None for what is neither."""
+    text = value.decode("latin-1")
+    if not text.startswith(_BASE64) or not text.endswith("?="):
+        return text
+    try:
+        return a2b_base64(text[len(_BASE64) : -2], strict_mode=True).decode("utf-8")
+    except (Error, ValueError):
+        return None
