@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import product
+from math import prod
+from operator import itemgetter
 from typing import Any
 
 from qvm.descriptions import Types, wanted_text
@@ -177,10 +180,14 @@ class Checks:
     def _list(self, descriptor: Descriptor, check: Check | None) -> Check:
         as_it_is = set(_KINDS[descriptor[1]]) if descriptor[1] in _LEFT_AS_THEY_ARE and not self._json else None
 
+        fits = self._flat_records(descriptor[1])
+
         def check_list(value: Any) -> Any:
             if type(value) is not list:
                 raise self._mismatch(descriptor, value)
             if check is None or (as_it_is is not None and as_it_is.issuperset(map(type, value))):
+                return value
+            if fits is not None and fits(value):
                 return value
             made = value
             place = 0
@@ -197,6 +204,33 @@ class Checks:
             return made
 
         return check_list
+
+    def _flat_records(self, descriptor: Descriptor) -> Callable[[list[Any]], bool] | None:
+        """A quick look at a list of records of simple fields, as rows are: true where all fit as they are.
+
+        None where items are of another type; false says nothing: the check of an item says what is wrong, if anything.
+        """
+        if type(descriptor) is list and descriptor[0] == "type":
+            descriptor = self._types[descriptor[1]][1]
+        if self._json or type(descriptor) is str or descriptor[0] != "record" or not 2 <= len(descriptor[1]) <= 12:
+            return None
+        kinds = [_simple_kinds(of) if required else None for _, of, required in descriptor[1]]
+        count = len(kinds)
+        if None in kinds or prod(len(of or ()) for of in kinds) > 64:
+            return None
+        shapes = set(product(*(of or () for of in kinds)))
+        fields = itemgetter(*(name for name, _, _ in descriptor[1]))
+
+        def fit(items: list[Any]) -> bool:
+            try:
+                for item in items:
+                    if type(item) is not dict or len(item) != count or tuple(map(type, fields(item))) not in shapes:
+                        return False
+            except KeyError:
+                return False
+            return True
+
+        return fit
 
     def _map(self, descriptor: Descriptor, check: Check | None) -> Check:
         json = self._json
@@ -299,6 +333,18 @@ class Checks:
             kinds = tuple(type(value) for value in of)
             return (*kinds, int, float) if turning and (int in kinds or float in kinds) else kinds
         return tuple(kind for member in of for kind in self._kinds_of(member, turning))
+
+
+def _simple_kinds(descriptor: Descriptor) -> tuple[type, ...] | None:
+    """The kinds of values that a simple type, or a union of such, takes as they are; None for any other type."""
+    if type(descriptor) is str:
+        if descriptor == "float":
+            return (float,)
+        return _KINDS.get(descriptor)
+    if descriptor[0] != "union":
+        return None
+    kinds = [_simple_kinds(member) for member in descriptor[1]]
+    return None if None in kinds else tuple({kind for of in kinds for kind in of or ()})
 
 
 def _unknown_field(value: dict[str, Any], names: list[str]) -> Mismatch:

@@ -86,14 +86,13 @@ class Door:
 
     async def serve(self, listener: socket.socket, ready: Callable[[], None] | None = None) -> None:
         """Serves until `end` is called and everybody is gone, or the grace is over."""
-        listening = trio.socket.from_stdlib_socket(listener)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._sweep)
             if ready is not None:
                 ready()
             with self._accepting:
-                await self._accept(listening, nursery)
-            listening.close()
+                await self._accept(listener, nursery)
+            listener.close()
             with trio.move_on_after(self.options.grace):
                 while self._connections:
                     self._empty = trio.Event()
@@ -108,10 +107,14 @@ class Door:
             if connection.idle:
                 connection.scope.cancel()
 
-    async def _accept(self, listening: Any, nursery: trio.Nursery) -> None:
+    async def _accept(self, listener: socket.socket, nursery: trio.Nursery) -> None:
         while True:
             try:
-                client, address = await listening.accept()
+                await trio.lowlevel.wait_readable(listener)
+                client, address = listener.accept()
+                client.setblocking(False)
+            except BlockingIOError:  # another process was quicker
+                continue
             except OSError as problem:
                 if problem.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                     await trio.sleep(0.1)  # no more descriptors: some connection has to end first
@@ -125,10 +128,10 @@ class Door:
             self._connections.add(connection)
             nursery.start_soon(connection.serve)
 
-    def _turn_away(self, client: Any) -> None:
+    def _turn_away(self, client: socket.socket) -> None:
         answer = text_answer(503, "too many connections: try again later", b"retry-after: 5\r\n", close=True)
         with contextlib.suppress(OSError):
-            client._sock.send(self.written(answer, None, 0.0), socket.MSG_DONTWAIT)
+            client.send(self.written(answer, None, 0.0))
         client.close()
 
     async def _sweep(self) -> None:
@@ -192,7 +195,7 @@ class Door:
 class _Connection:
     """One client's connection. `deadline`: when its time is over; `idle`: it waits for a request to begin."""
 
-    def __init__(self, door: Door, client: Any, address: str) -> None:
+    def __init__(self, door: Door, client: socket.socket, address: str) -> None:
         self.door = door
         self.client = client
         self.scope = trio.CancelScope()
@@ -211,7 +214,7 @@ class _Connection:
             if self.late and self.reader.begun:
                 answer = text_answer(408, "the request did not come in time", close=True)
                 with contextlib.suppress(OSError):
-                    self.client._sock.send(self.door.written(answer, None, 0.0), socket.MSG_DONTWAIT)
+                    self.client.send(self.door.written(answer, None, 0.0))
         except Exception as problem:  # a failure of the door itself ends this connection only
             self.door.failed(problem)
         finally:
@@ -221,29 +224,29 @@ class _Connection:
     def _close(self) -> None:
         # Closing with bytes unread resets the connection, and the client may lose the answer that was on its way.
         with contextlib.suppress(OSError):
-            self.client._sock.shutdown(socket.SHUT_WR)
+            self.client.shutdown(socket.SHUT_WR)
             for _ in range(16):
-                if not self.client._sock.recv(_READ, socket.MSG_DONTWAIT):
+                if not self.client.recv(_READ):
                     break
         self.client.close()
 
     async def _serve(self) -> None:
-        door, reader, client = self.door, self.reader, self.client
+        door, reader = self.door, self.reader
         patience = door.options.patience
         with contextlib.suppress(OSError):
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while True:
             if self._ahead:
                 data, self._ahead, self._ahead_size = b"".join(self._ahead), [], 0
             else:
-                data = await client.recv(_READ)
+                data = await self._receive()
             if not data:
                 return
             begun = reader.begun
             reader.feed(data)
             if reader.continues:
                 reader.continues = False
-                await client.send(_CONTINUE)
+                await self._send(_CONTINUE)
             if reader.ready:
                 if not await self._answer():
                     return
@@ -285,15 +288,27 @@ class _Connection:
         await self._send(out[0] if len(out) == 1 else b"".join(out))
         return goes_on
 
+    async def _receive(self) -> bytes:
+        """What has come; b"" where the client has ended."""
+        while True:
+            await trio.lowlevel.wait_readable(self.client)
+            with contextlib.suppress(BlockingIOError):
+                return self.client.recv(_READ)
+
     async def _send(self, data: bytes) -> None:
-        patience = self.door.options.patience
-        self.deadline = time.monotonic() + patience
-        sent = await self.client.send(data)
-        if sent < len(data):
-            left = memoryview(data)[sent:]
-            while left:
-                self.deadline = time.monotonic() + patience
-                left = left[await self.client.send(left) :]
+        client = self.client
+        try:
+            sent = client.send(data)
+        except BlockingIOError:
+            sent = 0
+        if sent == len(data):
+            return
+        left, patience = memoryview(data)[sent:], self.door.options.patience
+        while left:
+            self.deadline = time.monotonic() + patience
+            await trio.lowlevel.wait_writable(client)
+            with contextlib.suppress(BlockingIOError):
+                left = left[client.send(left) :]
         self.deadline = _NEVER
 
     # Calls that wait or take long
@@ -345,7 +360,7 @@ class _Connection:
         """Ends the scope when the client hangs up; what it sends meanwhile is kept for later."""
         while self._ahead_size < _MOST_AHEAD:
             try:
-                data = await self.client.recv(_READ)
+                data = await self._receive()
             except OSError:
                 data = b""
             if not data:

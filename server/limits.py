@@ -10,29 +10,51 @@ from collections.abc import Callable
 MOST_CALLERS = 10_000  # that are remembered; the one that has called least lately is forgotten first
 
 
+class _Minute:
+    """The calls of one caller: how many in which second of the last minute (by the second modulo 60), and in all."""
+
+    __slots__ = ("counts", "second", "total")
+
+    def __init__(self, now: int) -> None:
+        self.counts = [0] * 60
+        self.second = now  # the last one that was looked at
+        self.total = 0
+
+    def move(self, now: int) -> None:
+        """Forgets what lies over a minute back."""
+        counts = self.counts
+        for second in range(max(self.second + 1, now - 59), now + 1):
+            self.total -= counts[second % 60]
+            counts[second % 60] = 0
+        self.second = now
+
+    def oldest(self) -> int:
+        """The second of the first call that still counts."""
+        first = self.second - 59
+        return next(second for second in range(first, self.second + 1) if self.counts[second % 60])
+
+
 class CallCount:
     """Counts calls of each caller against one limit. `clock` gives seconds, from any start."""
 
     def __init__(self, limit: int, clock: Callable[[], float]) -> None:
         self.limit = limit
         self._clock = clock
-        self._callers: dict[str, tuple[list[int], list[int]]] = {}  # seconds and counts, by second modulo 60
+        self._callers: dict[str, _Minute] = {}
 
     def take(self, caller: str) -> int:
         """Counts one call: 0 if it may go on, else in how many seconds one may."""
         now = int(self._clock())
-        entry = self._callers.pop(caller, None)
-        if entry is None:
-            entry = ([0] * 60, [0] * 60)
+        minute = self._callers.pop(caller, None)
+        if minute is None:
+            minute = _Minute(now)
             if len(self._callers) >= MOST_CALLERS:
                 del self._callers[next(iter(self._callers))]
-        self._callers[caller] = entry  # the last in the dict is the one that called last
-        seconds, counts = entry
-        live = [(second, count) for second, count in zip(seconds, counts, strict=True) if second > now - 60]
-        if sum(count for _, count in live) >= self.limit:
-            return max(1, min(second for second, count in live if count) + 60 - now)
-        place = now % 60
-        if seconds[place] != now:
-            seconds[place], counts[place] = now, 0
-        counts[place] += 1
+        self._callers[caller] = minute  # the last in the dict is the one that called last
+        if now != minute.second:
+            minute.move(now)
+        if minute.total >= self.limit:
+            return max(1, minute.oldest() + 60 - now)
+        minute.counts[now % 60] += 1
+        minute.total += 1
         return 0

@@ -6,6 +6,7 @@ trio.run(serve, served, listener, log)
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -133,6 +134,7 @@ async def serve(
 ) -> None:
     """Serves until a signal says to end, or the other end of the descriptor `alive` is closed."""
     options = served.options
+    gc.freeze()  # what is there now stays: no collection has to look at it again
     door = Door(served.site, Options(max_body=served.max_body, timing=options.watch), access, _fault(options.log))
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async with trio.open_nursery() as nursery:
@@ -214,7 +216,7 @@ class Watcher:
             options.log("\n".join(lines))
             options.log("quillo: the program before this change goes on serving")
             return None
-        new.web.tokens.trial = served.web.tokens.trial
+        new.web.tokens.take_over(served.web.tokens)
         self.served = new
         self._door.site = new.site
         options.log("quillo: reloaded")

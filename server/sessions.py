@@ -77,14 +77,12 @@ class Sessions:
         record = orjson.loads(body[_HEAD:])
         return Session(body[1:17], record, ends, body[25] == 1)
 
-    def line(self, session: Session) -> str:
-        """The `Set-Cookie` that gives a session to a browser. Raises Stop where its record is no data or too large."""
+    def line(self, session: Session, record: bytes) -> str:
+        """The `Set-Cookie` that gives a session, whose record is this JSON, to a browser. Raises Stop for a large one."""
         from binascii import b2a_base64
 
-        from qvm.text import to_json
         from server.secrets import mac
 
-        record = to_json(session.record, "set_session").encode("utf-8", "surrogatepass")
         body = b"".join(
             (bytes((_FORMAT,)), session.id, session.ends.to_bytes(8, "big"), bytes((session.said,)), record)
         )
@@ -105,6 +103,16 @@ class Sessions:
     def end_line(self) -> str:
         """The `Set-Cookie` that takes a session from a browser."""
         return f"{COOKIE}=; Max-Age=0{self._where}"
+
+
+def session_json(record: dict[str, Any]) -> bytes:
+    """A session's record as JSON. Raises Stop where it is no data."""
+    from qvm.text import to_json
+
+    try:
+        return to_json(record, "set_session").encode("utf-8")
+    except UnicodeEncodeError:
+        raise Stop("`set_session`: a text in the session has half of a surrogate pair") from None
 
 
 def cookies_of(header: str) -> dict[str, str]:

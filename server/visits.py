@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from qvm.values import Stop
 from server.http_messages import Request
-from server.sessions import COOKIE, LIFETIME, Session, Sessions, cookies_of
+from server.sessions import COOKIE, LIFETIME, Session, Sessions, cookies_of, session_json
 from server.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Web:
         self.local = local
         self.clock = clock or time.time
         secure = origin.startswith("https://")
-        self.sessions = Sessions(secret, running.module.name, f"{base}/", secure)
+        self.sessions = Sessions(secret, running.module.name, base or "/", secure)
         self.tokens = Tokens(secret, running.world.database, self.clock)
 
     def rule(self, name: str) -> Any:
@@ -65,8 +64,8 @@ class Visit:
 
     # fmt: off
     __slots__ = (
-        "_cookies", "_lines", "_record", "_session", "_session_read", "locale", "mcp", "request", "steps", "tenant",
-        "token", "web",
+        "_caller", "_cookies", "_lines", "_record", "_session", "_session_read", "locale", "mcp", "request", "steps",
+        "tenant", "token", "web",
     )
     # fmt: on
 
@@ -78,6 +77,7 @@ class Visit:
         self.locale: str | None = None
         self.mcp: dict[str, Any] | None = None  # what an AI client says of itself
         self.steps = 0
+        self._caller = ""
         self._session: Session | None = None
         self._session_read = False
         self._cookies: dict[str, str] | None = None
@@ -85,9 +85,6 @@ class Visit:
         self._lines: dict[str, str] = {}  # of cookies to set, by their names
         if token is not None:
             self.tenant = token.tenant
-            self._session_read = True
-            if token.session:
-                self._session = Session(token.session, orjson.loads(token.record), token.ends, True)
 
     @property
     def cookies(self) -> dict[str, str]:
@@ -101,6 +98,11 @@ class Visit:
         """Who is signed in; None for no one."""
         if not self._session_read:
             self._session_read = True
+            if self.token is not None:
+                if self.token.session:
+                    record = orjson.loads(self.token.record)
+                    self._session = Session(self.token.session, record, self.token.ends, True)
+                return self._session
             if self._cookies is None:
                 self._cookies = cookies_of(self.request.text(b"cookie"))
             value = self._cookies.get(COOKIE)
@@ -111,11 +113,19 @@ class Visit:
     @property
     def caller(self) -> str:
         """Who calls, as the count, states and recordings know them: a user of a tenant, else a session or a token."""
+        if not self._caller:
+            self._caller = self._named()
+        return self._caller
+
+    def _named(self) -> str:
+        token = self.token
+        if token is not None:
+            if token.session:
+                return f"user {token.user} of {orjson.dumps(self.tenant).decode()}"
+            return f"token {token.id}"
         session = self.session
         if session is not None and session.user is not None:
-            return f"user {user_text(session)} of {orjson.dumps(self.tenant).decode()}"
-        if self.token is not None:
-            return f"token {self.token.id}"
+            return f"user {user_text(session.user)} of {orjson.dumps(self.tenant).decode()}"
         return f"session {session.id.hex()}" if session is not None else "nobody"
 
     @property
@@ -130,12 +140,15 @@ class Visit:
     # What the program does
 
     def set_session(self, record: dict[str, Any], max_age: float | None) -> None:
+        """Starts or replaces the session. Raises Stop where the record is no data, or too large for a cookie."""
+        data = session_json(record)
+        kept: dict[str, Any] = orjson.loads(data)  # what the next request will find, not what the program holds on to
         old, now = self.session, int(self.web.clock())
-        same = old is not None and old.user is not None and old.user == record.get("user")
+        same = old is not None and user_text(old.user) == user_text(kept.get("user"))
         id = old.id if same and old is not None else os.urandom(16)
-        ends = now + (LIFETIME if max_age is None else max(1, int(max_age)))
-        session = Session(id, record, min(ends, (1 << 62)), max_age is not None)
-        line = self.web.sessions.line(session)
+        ends = now + (LIFETIME if max_age is None else int(max_age))
+        session = Session(id, kept, ends, max_age is not None)
+        line = self.web.sessions.line(session, data)
         self._session, self._session_read = session, True
         if self.token is None:  # a token's caller keeps no cookies
             self._lines[COOKIE] = line
@@ -154,9 +167,6 @@ class Visit:
         return "".join(f"set-cookie: {line}\r\n" for line in self._lines.values()).encode("latin-1")
 
 
-def user_text(session: Session) -> str:
+def user_text(user: Any) -> str:
     """A session's user in one form, to be compared."""
-    try:
-        return orjson.dumps(session.user, option=orjson.OPT_SORT_KEYS).decode()
-    except (orjson.JSONEncodeError, TypeError):
-        raise Stop("the session's `user` must be data, such as a text or a number") from None
+    return orjson.dumps(user, option=orjson.OPT_SORT_KEYS).decode()

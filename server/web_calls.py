@@ -80,7 +80,7 @@ def _mcp_token(host: ProgramHost, arguments: list[Any]) -> Any:
     from server.visits import user_text
 
     seconds = int(min(lasts, tokens.LONGEST))
-    record, user = to_json(session.record, "mcp_token"), user_text(session)
+    record, user = to_json(session.record, "mcp_token"), user_text(session.user)
     return _in_turn(host, lambda: visit.web.tokens.make(user, visit.tenant, session.id, record, seconds))
 
 
@@ -90,7 +90,7 @@ def _mcp_tokens(host: ProgramHost, arguments: list[Any]) -> Any:
 
     visit = _signed_in(host, "mcp_tokens", reads=True)
     assert visit.session is not None
-    user = user_text(visit.session)
+    user = user_text(visit.session.user)
 
     def listed() -> list[dict[str, Any]]:
         return [
@@ -114,7 +114,7 @@ def _revoke_mcp_token(host: ProgramHost, arguments: list[Any]) -> Any:
     if type(arguments[0]) is not str:
         raise Stop(f"argument 1 of `revoke_mcp_token` must be str, got {kind_of(arguments[0])}")
     assert visit.session is not None
-    user = user_text(visit.session)
+    user = user_text(visit.session.user)
     return _in_turn(host, lambda: visit.web.tokens.revoke(arguments[0], user, visit.tenant))
 
 
