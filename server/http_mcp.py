@@ -5,12 +5,12 @@ A caller is whoever's cookie or token a request carries; the messages themselves
 
 from __future__ import annotations
 
-from binascii import Error, a2b_base64
+from binascii import Error, a2b_base64, b2a_base64
 from typing import TYPE_CHECKING, Any
 
-from qvm.values import Stop
+from qvm.values import Response, Stop
 from server import messages
-from server.answers import INTERNAL_ERROR
+from server.answers import INTERNAL_ERROR, body_of
 from server.http_messages import Answer, Request, text_answer
 from server.messages import OTHER_HEADERS, ErrorAnswer, error
 from server.origins import foreign_host, is_own
@@ -28,6 +28,7 @@ CALLS_A_MINUTE = 60
 _JSON = b"content-type: application/json\r\ncache-control: no-store\r\nx-content-type-options: nosniff\r\n"
 _CLIENT = "io.modelcontextprotocol/clientInfo"
 _BASE64 = "=?base64?"
+_MOST_WORDS = 1_000  # characters of what a rule replies that are passed on
 
 
 class HttpProtocol(Protocol):
@@ -37,16 +38,18 @@ class HttpProtocol(Protocol):
         assert visit is not None
         params, method = message["params"], message["method"]
         visit.mcp = _client(params["_meta"].get(_CLIENT))
-        wanted = [("MCP-Protocol-Version", version), ("Mcp-Method", method)]
-        if method == "tools/call" and type(params.get("name")) is str:
-            wanted.append(("Mcp-Name", params["name"]))
-        request = visit.request
-        for name, value in wanted:
-            key = name.lower().encode("ascii")
-            given = request.headers.get(key)
+        headers, repeated = visit.request.headers, visit.request.repeated
+        for name, key, value in (
+            ("MCP-Protocol-Version", b"mcp-protocol-version", version),
+            ("Mcp-Method", b"mcp-method", method),
+            ("Mcp-Name", b"mcp-name", params.get("name")),
+        ):
+            if key == b"mcp-name" and method != "tools/call":
+                continue
+            given = headers.get(key)
             if given is None:
                 return error(id, OTHER_HEADERS, f"the header `{name}` is missing")
-            if key in request.repeated:
+            if key in repeated:
                 return error(id, OTHER_HEADERS, f"the header `{name}` is there twice")
             if _decoded(given) != value:
                 return error(id, OTHER_HEADERS, f"the header `{name}` is not what the message says")
@@ -73,7 +76,11 @@ class ToolDoor:
         origin = request.headers.get(b"origin")
         if origin is not None and not is_own(web, request, origin.decode("latin-1")):
             return text_answer(403, "a page of another site may not call this site's tools")
-        visit = self._visit(request)
+        try:
+            visit = self._visit(request)
+        except Stop as stop:  # the database doesn't tell which tokens there are
+            web.running.log(stop)
+            return self._failed()
         if visit is None:
             return text_answer(
                 401, "sign in, or send a good token: `Authorization: Bearer qmcp_…`", b"www-authenticate: Bearer\r\n"
@@ -108,10 +115,20 @@ class ToolDoor:
         try:
             yield from run_rules(visit)
         except Stop as stop:
+            if stop.kind == "reply":  # the rule itself turns the request away
+                return self._turned_away(stop)
             self._web.running.log(stop)
-            failure = error(None, messages.INTERNAL, INTERNAL_ERROR)
-            return self._answer(failure, visit)
+            return self._failed()
         return (yield from self._finish(self._protocol.begin(body, visit), visit))
+
+    def _turned_away(self, stop: Stop) -> Answer:
+        """A rule's `reply`: its status and its text, as an error that a client of MCP can read."""
+        response = stop.detail
+        status = response.status if isinstance(response, Response) and response.status >= 400 else 403
+        return Answer(status, _JSON, bytes(error(None, messages.TURNED_AWAY, body_of(response)[:_MOST_WORDS])))
+
+    def _failed(self) -> Answer:
+        return Answer(500, _JSON, bytes(error(None, messages.INTERNAL, INTERNAL_ERROR)))
 
     def _finish(self, outcome: Any, visit: Visit) -> Stages:
         if isinstance(outcome, Unfinished):
@@ -120,10 +137,7 @@ class ToolDoor:
 
     def _answer(self, outcome: bytes | None, visit: Visit) -> Answer:
         if visit.token is not None:
-            try:
-                self._web.tokens.note_use(visit.token, visit.mcp["client"] if visit.mcp else None)
-            except Stop as stop:
-                self._web.running.log(stop)
+            self._web.tokens.note_use(visit.token, visit.mcp["client"] if visit.mcp else None)
         if outcome is None:
             answer = Answer(202)
         elif type(outcome) is ErrorAnswer:
@@ -150,7 +164,10 @@ def _decoded(value: bytes) -> str | None:
     text = value.decode("latin-1")
     if not text.startswith(_BASE64) or not text.endswith("?="):
         return text
+    held = text[len(_BASE64) : -2]
     try:
-        return a2b_base64(text[len(_BASE64) : -2], strict_mode=True).decode("utf-8")
+        data = a2b_base64(held, strict_mode=True)
+        # There is one way to write a text: the last character of base64 may have bits to spare.
+        return data.decode("utf-8") if b2a_base64(data, newline=False).decode("ascii") == held else None
     except (Error, ValueError):
         return None

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 from qvm.values import Stop
 
 COOKIE = "quillo_session"
@@ -72,13 +74,10 @@ class Sessions:
         ends = int.from_bytes(body[17:25], "big")
         if body[0] != _FORMAT or ends <= now:
             return None
-        import orjson
-
-        record = orjson.loads(body[_HEAD:])
-        return Session(body[1:17], record, ends, body[25] == 1)
+        return Session(body[1:17], record_of(body[_HEAD:]), ends, body[25] == 1)
 
     def line(self, session: Session, record: bytes) -> str:
-        """The `Set-Cookie` that gives a session, whose record is this JSON, to a browser. Raises Stop for a large one."""
+        """The `Set-Cookie` that gives a browser a session, whose record is this JSON. Raises Stop for a large one."""
         from binascii import b2a_base64
 
         from server.secrets import mac
@@ -113,6 +112,15 @@ def session_json(record: dict[str, Any]) -> bytes:
         return to_json(record, "set_session").encode("utf-8")
     except UnicodeEncodeError:
         raise Stop("`set_session`: a text in the session has half of a surrogate pair") from None
+
+
+def record_of(data: bytes | str) -> dict[str, Any]:
+    """A session's record from its JSON. Raises Stop for one that is nested too deep."""
+    try:
+        record: dict[str, Any] = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise Stop("`set_session`: the session is nested too deep") from None
+    return record
 
 
 def cookies_of(header: str) -> dict[str, str]:

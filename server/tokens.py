@@ -4,8 +4,8 @@ A token is `qmcp_` and 43 url-safe characters, 256 random bits. It is given once
 made it and where, the session's record as it was, and when it ends.
 
 Rule 1  Kept in the program's database, in `_quillo_mcp_tokens`, so that each of its processes knows it; in memory for a
-        program with none: 100 a user, 10,000 in all, the oldest goes. The table is made with the first token. Each write
-        makes sure of it, since a transaction that is taken back takes a table with it that was made there.
+        program with none: 100 a user, 10,000 in all, the oldest goes. The table is made with the first token. Each
+        write makes sure of it, since a transaction that is taken back takes a table with it that was made there.
 Rule 2  A token that was revoked is none from then on; one that another process revoked, after a second at most: so long
         is remembered what the database says of it.
 Rule 3  When a token was last used is remembered in memory, and written down now and then, without waiting for the disk
@@ -137,10 +137,9 @@ class Tokens:
         now = int(self._clock())
         _, known, written = self._used.get(token.id, (0, None, token.last_used or 0))
         client = client or known or token.client
-        if now - written >= _WRITE_USE and token is not self.trial and self._database.is_open:
-            if self._database.holder is None:  # else a call's transaction is open: the next use is written down
-                self._write_use(token.id, now, client)
-                written = now
+        if now - written >= _WRITE_USE and token is not self.trial and self._writable():
+            self._write_use(token.id, now, client)
+            written = now
         self._used[token.id] = (now, client, written)
         if len(self._used) > MOST:
             del self._used[next(iter(self._used))]
@@ -230,6 +229,10 @@ class Tokens:
         token = Token(*rows[0])
         self._known[hash] = (now + 1, token)
         return token
+
+    def _writable(self) -> bool:
+        """Is there a database, with no call's transaction open on it?"""
+        return self._database.is_open and self._database.holder is None
 
     def _rows(self, select: str, values: tuple[Any, ...]) -> list[Any]:
         """What a statement finds; nothing where no token was ever made."""

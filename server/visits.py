@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from server.http_messages import Request
-from server.sessions import COOKIE, LIFETIME, Session, Sessions, cookies_of, session_json
+from server.sessions import COOKIE, LIFETIME, Session, Sessions, cookies_of, record_of, session_json
 from server.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Visit:
             self._session_read = True
             if self.token is not None:
                 if self.token.session:
-                    record = orjson.loads(self.token.record)
+                    record = record_of(self.token.record)
                     self._session = Session(self.token.session, record, self.token.ends, True)
                 return self._session
             if self._cookies is None:
@@ -121,11 +121,11 @@ class Visit:
         token = self.token
         if token is not None:
             if token.session:
-                return f"user {token.user} of {orjson.dumps(self.tenant).decode()}"
+                return f"user {token.user} of {_tenant_text(self.tenant)}"
             return f"token {token.id}"
         session = self.session
         if session is not None and session.user is not None:
-            return f"user {user_text(session.user)} of {orjson.dumps(self.tenant).decode()}"
+            return f"user {user_text(session.user)} of {_tenant_text(self.tenant)}"
         return f"session {session.id.hex()}" if session is not None else "nobody"
 
     @property
@@ -142,7 +142,7 @@ class Visit:
     def set_session(self, record: dict[str, Any], max_age: float | None) -> None:
         """Starts or replaces the session. Raises Stop where the record is no data, or too large for a cookie."""
         data = session_json(record)
-        kept: dict[str, Any] = orjson.loads(data)  # what the next request will find, not what the program holds on to
+        kept = record_of(data)  # what the next request will find, not what the program holds on to
         old, now = self.session, int(self.web.clock())
         same = old is not None and user_text(old.user) == user_text(kept.get("user"))
         id = old.id if same and old is not None else os.urandom(16)
@@ -170,3 +170,9 @@ class Visit:
 def user_text(user: Any) -> str:
     """A session's user in one form, to be compared."""
     return orjson.dumps(user, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _tenant_text(tenant: str | None) -> str:
+    from qvm.text import json_text
+
+    return "null" if tenant is None else json_text(tenant)

@@ -1,0 +1,256 @@
+"""What `request` holds, and what is refused before a program sees half of it."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from tests.http.sites import Browser
+
+PROGRAM = """
+route GET /echo/*rest = request
+route POST /echo = request
+route POST /form = request.form
+route POST /json = { json: request.json }
+route POST /body = request.body
+route POST /upload {
+  let file = request.form.file
+  { name: file.name, type: file.type, size: len(file.bytes), text: base64(file.bytes), title: request.form.title }
+}
+"""
+
+
+@pytest.fixture
+def browser():
+    made = Browser(PROGRAM)
+    yield made
+    made.close()
+
+
+def test_request_has_all_that_was_sent(browser):
+    browser.cookies["theme"] = "dark"
+    found = browser.get("/echo/a%20b?q=x+y&n=1", X_Own=" spaced ".strip(), Accept="text/html").json
+    assert found["method"] == "GET"
+    assert found["path"] == "/echo/a b"
+    assert found["query"] == {"q": "x y", "n": "1"}
+    assert found["headers"]["x-own"] == "spaced"
+    assert found["cookies"] == {"theme": "dark"}
+    assert (found["form"], found["json"], found["body"], found["mcp"]) == ({}, None, "", None)
+    assert found["ip"] == "127.0.0.1"
+
+
+def test_a_form_is_texts_the_last_of_a_name_counts_and_brackets_gather(browser):
+    page = browser.send(
+        "POST",
+        "/form",
+        b"a=1&a=2&tag[]=x&tag[]=y&one[]=z&empty=&caf%C3%A9=%F0%9F%98%80&plus=a+b",
+        content_type="application/x-www-form-urlencoded; charset=utf-8",
+    )
+    assert page.json == {
+        "a": "2",
+        "tag": ["x", "y"],
+        "one": ["z"],
+        "empty": "",
+        "café": "😀",
+        "plus": "a b",
+    }
+
+
+def multipart(*parts: bytes) -> bytes:
+    return b"".join(b"--XX\r\n" + part + b"\r\n" for part in parts) + b"--XX--\r\n"
+
+
+FILE = (
+    b'Content-Disposition: form-data; name="file"; filename="C:\\\\dir\\\\no te.txt"\r\n'
+    b"Content-Type: text/plain\r\n\r\nline 1\r\nline 2"
+)
+TITLE = 'Content-Disposition: form-data; name="title"\r\n\r\nÜber'.encode()
+
+
+def test_a_multipart_form_gives_texts_and_files(browser):
+    page = browser.send("POST", "/upload", multipart(FILE, TITLE), content_type="multipart/form-data; boundary=XX")
+    assert page.json == {
+        "name": "no te.txt",
+        "type": "text/plain",
+        "size": 14,
+        "text": base64.b64encode(b"line 1\r\nline 2").decode(),
+        "title": "Über",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (multipart(FILE)[:-10], "multipart/form-data; boundary=XX"),
+        (b"nothing", "multipart/form-data; boundary=XX"),
+        (multipart(FILE), "multipart/form-data"),
+        (multipart(FILE), "multipart/form-data; boundary=YY"),
+        (multipart(b'Content-Disposition: form-data; name="x"\r\n\r\n\xff'), "multipart/form-data; boundary=XX"),
+        (multipart(b"Content-Disposition: attachment\r\n\r\nx"), "multipart/form-data; boundary=XX"),
+        (b"&".join(b"a%d=1" % number for number in range(1001)), "application/x-www-form-urlencoded"),
+        (b"a=%ff", "application/x-www-form-urlencoded"),
+        (b"{", "application/json"),
+        (b'{"a": NaN}', "application/json"),
+        (b'"\xff"', "application/json"),
+        (b"[" * 200 + b"]" * 200, "application/json"),
+        (b'["\\ud800"]', "application/json"),
+        (b"[9223372036854775808]", "application/json"),
+        (b"[1e999]", "application/json"),
+    ],
+)
+def test_what_is_malformed_is_400_in_words(browser, body, kind):
+    page = browser.send("POST", "/echo", body, content_type=kind)
+    assert page.status == 400
+    assert page.text.startswith("the ") or page.text.startswith("a ")
+    assert not browser.log
+
+
+@pytest.mark.parametrize("value", [1, -1.5, "é", None, True, [], {"a": [{"b": "c"}]}, 9223372036854775807])
+def test_json_is_a_value(browser, value):
+    assert browser.post_json("/json", value).json == {"json": value}
+    sent = json.dumps(value).encode()
+    assert browser.send("POST", "/json", sent, content_type="application/vnd.x+json").json == {"json": value}
+
+
+def test_a_body_of_another_kind_is_left_alone(browser):
+    page = browser.send("POST", "/body", b"{not json", content_type="text/plain")
+    assert page.text == "{not json"
+    page = browser.send("POST", "/body", b"\xff\x00", content_type="image/png")
+    assert (page.body, page.headers["content-type"]) == (b"\xff\x00", "application/octet-stream")
+
+
+# --- other sites
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Sec_Fetch_Site": "same-origin"}, 200),
+        ({"Sec_Fetch_Site": "none"}, 200),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Sec_Fetch_Site": "same-site"}, 403),
+        ({"Origin": "http://localhost:8080"}, 200),
+        ({"Origin": "http://LOCALHOST:8080"}, 200),
+        ({"Origin": "http://localhost:8081"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_another_site_may_not_change_anything(browser, headers, status):
+    assert browser.post("/form", {"a": 1}, **headers).status == status
+    assert browser.get("/echo/x", **headers).status == 200
+
+
+def test_with_an_origin_of_its_own_a_site_knows_itself_by_that():
+    browser = Browser("route POST / = 1", origin="https://shop.example", local=False)
+    assert browser.post("/", host="inner:8080", Origin="https://shop.example").status == 200
+    assert browser.post("/", host="inner:8080", Origin="https://other.example").status == 403
+    assert browser.post("/", host="inner:8080", Origin="http://inner:8080").status == 403
+    browser.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("localhost:99", 200),
+        ("shop.localhost:8080", 200),
+        ("127.0.0.1:8080", 200),
+        ("127.9.9.9", 200),
+        ("[::1]:8080", 200),
+        ("evil.example", 403),
+        ("evil.example:8080", 403),
+        ("localhost.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("", 403),
+    ],
+)
+def test_on_this_machine_alone_only_local_names_are_answered(host, status):
+    browser = Browser("route GET / = 1\n/// x\nfn mcp t() -> int = 1")
+    assert browser.get("/", host=host).status == status
+    if status == 403 and host:
+        assert browser.mcp({}, host=host).status == 403
+    browser.close()
+
+
+# --- server functions
+
+SERVER = """
+type Note = { id: int, text: str? }
+server fn add(a: int, b: int = 2) -> int = a + b
+server fn save(note: Note) -> Note = { id: note.id + 1, text: note.text }
+server fn fails(n: int) -> int ! str = if n > 0 { n } else { err({ why: "low" }) }
+server fn stops() -> int = 1 / (0 * 1)
+server fn replies() { reply 418 "tea" }
+server fn asks() -> bool = confirm("Sure?")
+server fn who() -> any = session()
+server fn mcp both(x: int) -> int = x * 2
+fn plain() -> int = 1
+/// A tool.
+fn mcp tool() -> int = 1
+"""
+
+
+@pytest.fixture
+def server():
+    made = Browser(SERVER)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "status", "answer"),
+    [
+        ("add", {"a": 1}, 200, {"result": 3}),
+        ("add", {"a": 1.0, "b": 5}, 200, {"result": 6}),
+        ("save", {"note": {"id": 1, "text": None}}, 200, {"result": {"id": 2, "text": None}}),
+        ("fails", {"n": 0}, 422, {"error": {"why": "low"}}),
+        ("fails", {"n": 1}, 200, {"result": 1}),
+        ("asks", {}, 200, {"result": True}),
+        ("who", {}, 200, {"result": {}}),
+        ("both", {"x": 4}, 200, {"result": 8}),
+        ("add", {}, 400, {"error": "`add` needs `a`: int"}),
+        ("add", {"a": "x"}, 400, {"error": "`a` of `add` must be int, got str"}),
+        ("add", {"a": 1, "c": 1}, 400, {"error": "`add` has no argument `c`: it takes `a`, `b`"}),
+        ("plain", {}, 404, {"error": "there is no server function `plain`"}),
+        ("tool", {}, 404, {"error": "there is no server function `tool`"}),
+        ("nope", {}, 404, {"error": "there is no server function `nope`"}),
+    ],
+)
+def test_a_page_calls_a_server_function(server, name, arguments, status, answer):
+    page = server.post_json(f"/_quillo/rpc/{name}", arguments)
+    assert (page.status, page.json) == (status, answer)
+    assert page.headers["content-type"] == "application/json"
+
+
+def test_a_server_function_is_called_with_post_and_json_from_its_own_site(server):
+    assert server.get("/_quillo/rpc/add").status == 405
+    assert server.post("/_quillo/rpc/add", {"a": 1}).status == 415
+    assert server.post_json("/_quillo/rpc/add", [1]).status == 400
+    assert server.post_json("/_quillo/rpc/add", {"a": 1}, Sec_Fetch_Site="cross-site").status == 403
+    assert server.send("POST", "/_quillo/rpc/add", b"{", content_type="application/json").status == 400
+
+
+def test_a_server_function_that_fails_says_only_that(server):
+    page = server.post_json("/_quillo/rpc/stops", {})
+    assert page.status == 500
+    assert page.json["error"].startswith("internal error (")
+    assert server.post_json("/_quillo/rpc/replies", {}).status == 418
+
+
+def test_describe_is_for_the_developer_alone():
+    for watch, local, status in ((True, True, 200), (False, True, 404), (True, False, 404)):
+        browser = Browser(SERVER, watch=watch, local=local)
+        page = browser.get("/_quillo/describe")
+        assert page.status == status
+        if status == 200:
+            assert [one["name"] for one in page.json["tools"]] == ["both", "tool"]
+            assert "plain" not in page.text
+            assert page.json["functions"][0] == {
+                "name": "add",
+                "parameters": {"a": {"type": "int", "required": True}, "b": {"type": "int", "required": False}},
+            }
+        browser.close()
