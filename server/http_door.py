@@ -5,7 +5,7 @@
 
 Rule 1  A connection's requests are answered one after the other, in their order.
 Rule 2  Nobody holds a place for long: a request has to be whole, and an answer taken, within `options.patience`
-        seconds; so long may a connection be idle, too. One task looks at all connections every second.
+        seconds; so long may a connection be idle, too. One task looks at all connections every `options.look` seconds.
 Rule 3  A client that hangs up while its call waits cancels the call.
 Rule 4  One failure boundary a request: what goes wrong in Quillo itself is a 500 for that request alone.
 Rule 5  When it is told to end, requests under way get `options.grace` seconds, and nobody else gets in.
@@ -53,12 +53,14 @@ class Options:
         most_connections: int = 1000,
         patience: float = 30.0,
         grace: float = 10.0,
+        look: float = 1.0,
         timing: bool = False,
     ) -> None:
         self.max_body = max_body  # bytes
         self.most_connections = most_connections
         self.patience = patience
         self.grace = grace
+        self.look = look  # between two looks at all connections
         self.timing = timing  # whether answers say how long they took
 
 
@@ -136,7 +138,7 @@ class Door:
 
     async def _sweep(self) -> None:
         while True:
-            await trio.sleep(1)
+            await trio.sleep(self.options.look)
             now = time.monotonic()
             for connection in self._connections:
                 if connection.deadline < now:
