@@ -13,8 +13,11 @@ from qvm.prepare import Handler, Site
 from qvm.values import TEXT_LIMIT, BuiltinFunction, Closure, Err, Markup, Response, Sql, Stop, kind_of
 
 _NO_CONTENT = (Closure, BuiltinFunction, Response, Sql)
-_SCRIPT = "javascript:"
-_ADDRESSES = frozenset(("href", "src", "action", "formaction", "xlink:href"))
+# Attributes that a browser takes as an address, and the schemes that run code or make a page of what stands in them.
+_ADDRESSES = frozenset(("href", "src", "action", "formaction", "xlink:href", "data", "poster", "background", "ping"))
+_RUNNING = ("javascript:", "vbscript:")
+_PAGES = "data:"
+_PICTURES = "data:image/"
 
 
 def make_markup(site: Site) -> Handler:
@@ -86,15 +89,31 @@ def attribute(name: str, value: Any) -> str:
     if type(value) in _NO_CONTENT:
         raise Stop(f"the attribute `{name}` can't be a {kind_of(value)}")
     text = write_out(value)
-    if name.lower() in _ADDRESSES and _runs_code(text):
-        raise Stop(f"`{name}` can't begin with `javascript:`")
+    low = name.lower()
+    if low in _ADDRESSES:
+        scheme = _refused_scheme(low, text)
+        if scheme:
+            raise Stop(f"`{name}` can't begin with `{scheme}`")
+    elif low.startswith("on"):
+        raise Stop(f"`{name}` is code that the browser runs: no value can be put into it")
+    elif low == "srcdoc" and type(value) is not Markup:
+        text = escape_html(text)  # its value is a page of its own: text is text there, too
     return check_text(f' {name}="{escape_html(text)}"')
 
 
-def _runs_code(address: str) -> bool:
-    """Whether a browser would take this for a `javascript:` address: it passes over control characters and spaces."""
-    start = "".join(islice((letter for letter in address if letter > " "), len(_SCRIPT)))
-    return start.lower() == _SCRIPT
+def _refused_scheme(name: str, address: str) -> str:
+    """The scheme of an address that would run code in the page, "" for a good one.
+
+    A browser passes over control characters and spaces in a scheme (the URL standard, section 4.4).
+    """
+    start = "".join(islice((letter for letter in address if letter > " "), len(_PICTURES))).lower()
+    for scheme in _RUNNING:
+        if start.startswith(scheme):
+            return scheme
+    # A link to `data:` leads nowhere in a browser; what is loaded into the page would be a page.
+    if name != "href" and start.startswith(_PAGES) and start != _PICTURES:
+        return _PAGES
+    return ""
 
 
 MAKERS = {

@@ -1,0 +1,274 @@
+"""Pages: whole documents, what goes with them, and that nothing in them runs but the program's own (section 10)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote
+
+import brotli
+import html5lib
+import pytest
+
+from server.compression import LEAST, best
+from tests.http.sites import Browser
+
+PROGRAM = """
+component Card(title: str) = <section><h2>{title}</h2>{children}</section>
+route GET / = <><h1>Notes &amp; <b>more</b></h1><p>text</p></>
+route GET /plain = <p>no heading</p>
+route GET /body = <body class="x"><h1>B</h1></body>
+route GET /whole = <html lang="de"><head><title>Own</title></head><body><p>x</p></body></html>
+route GET /doctype = <!DOCTYPE html><html lang="de"><head><title>Own</title></head><body></body></html>
+route GET /card = <Card title="A < B"><p>inside</p></Card>
+route GET /long = <ul>{for i in range(0, 500) => <li class="item">{i} some text</li>}</ul>
+route GET /script = <div>
+  <script>let a = "<b>" && 1;</script><style>p { color: red }</style><p style="color: blue">x</p>
+</div>
+route GET /raw = <div>{raw("<script>alert(1)</script>")}</div>
+route GET /far = <div><img src="https://img.example/x.png" alt=""><script src="https://cdn.example/a.js"></script></div>
+route GET /far-raw = <div>{raw("<script src=\\"https://evil.example/a.js\\"></script>")}</div>
+let own = { "Content-Security-Policy": "default-src 'none'", "X-Frame-Options": "DENY" }
+route GET /own = respond(200, <p>x</p>, { headers: own })
+route GET /user { set_session({ user: "a" })
+  <p>x</p> }
+route GET /text = repeat("text ", 1000)
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    made = Browser(PROGRAM)
+    yield made
+    made.close()
+
+
+def tree(text: str) -> object:
+    """The page as a browser reads it. Fails for what is no valid HTML."""
+    return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/plain", "/body", "/whole", "/doctype", "/card", "/long", "/script", "/far", "/raw"]
+)
+def test_each_page_is_a_whole_valid_document(browser, path):
+    page = browser.get(path)
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.text.startswith("<!DOCTYPE html>")
+    found = tree(page.text)
+    assert found.find("head/title") is not None
+    assert found.get("lang") in ("en", "de")
+
+
+def test_a_fragment_gets_a_head_and_its_first_heading_as_title(browser):
+    found = tree(browser.get("/").text)
+    assert found.find("head/title").text == "Notes & more"
+    assert found.find("head/meta").get("charset") == "utf-8"
+    assert [meta.get("name") for meta in found.findall("head/meta")][1] == "viewport"
+    assert tree(browser.get("/plain").text).find("head/title").text == "main"
+    assert tree(browser.get("/whole").text).find("head/title").text == "Own"
+
+
+def test_components_are_drawn_with_what_they_are_given(browser):
+    assert "<section><h2>A &lt; B</h2><p>inside</p></section>" in browser.get("/card").text
+
+
+# --- tags and sizes
+
+
+def test_a_client_that_has_a_page_is_sent_nothing_again(browser):
+    first = browser.get("/")
+    tag = first.headers["etag"]
+    for have in (tag, f'"x", {tag}', "*", tag.removeprefix("W/")):
+        again = browser.get("/", If_None_Match=have)
+        assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+    assert browser.get("/", If_None_Match='W/"other"').status == 200
+    assert browser.get("/plain").headers["etag"] != tag
+
+
+def test_a_page_that_sets_a_cookie_has_no_tag_and_is_private(browser):
+    page = browser.get("/user")
+    assert "etag" not in page.headers
+    assert page.headers["cache-control"] == "private, no-cache"
+    browser.cookies.clear()
+    assert browser.get("/").headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize("path", ["/long", "/text"])
+def test_what_is_large_is_sent_small_where_the_client_takes_it(browser, path):
+    whole = browser.get(path)
+    assert "content-encoding" not in whole.headers
+    assert whole.headers["vary"] == "accept-encoding"
+    for accepted, coding, undo in (
+        ("gzip", "gzip", gzip.decompress),
+        ("gzip, deflate, br", "br", brotli.decompress),
+        ("br;q=0, gzip;q=0.5", "gzip", gzip.decompress),
+    ):
+        page = browser.get(path, Accept_Encoding=accepted)
+        assert page.headers["content-encoding"] == coding
+        assert len(page.body) < len(whole.body) / 3
+        assert undo(page.body) == whole.body
+    assert "content-encoding" not in browser.get("/", Accept_Encoding="gzip").headers
+    assert len(browser.get("/").body) < LEAST
+
+
+@pytest.mark.parametrize(
+    ("header", "coding"),
+    [
+        (b"", ""),
+        (b"identity", ""),
+        (b"gzip;q=0", ""),
+        (b"*", "br"),
+        (b"*;q=0", ""),
+        (b"br;q=0.1, gzip;q=0.9", "gzip"),
+        (b"GZIP", "gzip"),
+        (b"gzip;q=nonsense", ""),
+        (b"deflate", ""),
+    ],
+)
+def test_the_coding_is_the_one_that_the_client_likes_best(header, coding):
+    assert best(header) == coding
+
+
+# --- what a page may run
+
+
+def policy(page: object) -> dict[str, list[str]]:
+    rows = page.headers["content-security-policy"].split("; ")
+    return {row.split(" ")[0]: row.split(" ")[1:] for row in rows}
+
+
+def digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def test_a_page_may_run_what_stands_in_the_programs_text_and_nothing_else(browser):
+    rules = policy(browser.get("/script"))
+    assert rules["script-src"] == ["'self'", digest('let a = "<b>" && 1;')]
+    assert rules["style-src"] == ["'self'", digest("p { color: red }")]
+    assert rules["style-src-attr"] == ["'unsafe-inline'"]
+    rules = policy(browser.get("/raw"))
+    assert digest("alert(1)") not in str(rules)
+    assert "'unsafe-inline'" not in str(rules)
+    assert rules["object-src"] == ["'none'"]
+    assert rules["base-uri"] == rules["frame-ancestors"] == ["'self'"]
+
+
+def test_other_hosts_are_those_that_the_program_names(browser):
+    rules = policy(browser.get("/far"))
+    assert "https://cdn.example" in rules["script-src"]
+    assert "https://img.example" in rules["img-src"]
+    assert "evil" not in str(policy(browser.get("/far-raw")))
+
+
+def test_the_program_may_set_its_own_headers(browser):
+    page = browser.get("/own")
+    assert page.headers["content-security-policy"] == "default-src 'none'"
+    assert page.headers["x-frame-options"] == "DENY"
+    assert [name for name, _ in page.lines].count("x-frame-options") == 1
+    assert page.headers["referrer-policy"] == "strict-origin-when-cross-origin"
+
+
+# --- text that would be code
+
+XSS: list[str] = json.loads((Path(__file__).parent / "xss.json").read_text("utf-8"))
+
+CONTEXTS = """
+route GET /text = <><h1>{request.query.x}</h1><p>{request.query.x}</p><textarea>{request.query.x}</textarea></>
+route GET /attribute = <p title={request.query.x} class={request.query.x} data-x={request.query.x} id="a">x</p>
+route GET /link = <a href={request.query.x}>x</a>
+route GET /picture = <img src={request.query.x} alt="">
+route GET /form = <form action={request.query.x}></form>
+route GET /frame = <iframe srcdoc={request.query.x}></iframe>
+route GET /handler = <p onclick={request.query.x}>x</p>
+route GET /json = { x: request.query.x }
+route GET /echo = request.query.x
+route GET /missing/:x = reply404(x)
+fn reply404(x: any) { reply 404 `no ${x}` }
+route GET /fails = from_json(request.query.x)
+"""
+
+
+@pytest.fixture(scope="module")
+def contexts():
+    made = Browser(CONTEXTS)
+    yield made
+    made.close()
+
+
+def elements(found: object) -> list[tuple[str, list[str]]]:
+    return [(one.tag, sorted(one.attrib)) for one in found.iter() if isinstance(one.tag, str)]
+
+
+def as_browsers_see_it(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parsed(page: object) -> object:
+    return html5lib.HTMLParser(namespaceHTMLElements=False).parse(page.text)
+
+
+def test_there_are_a_hundred_of_them():
+    assert len(set(XSS)) >= 100
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_text_is_text_wherever_it_stands(contexts, text):
+    for path in ("/text", "/attribute"):
+        page, harmless = contexts.get(f"{path}?x={quote(text)}"), contexts.get(f"{path}?x=harmless")
+        found = parsed(page)
+        assert elements(found) == elements(parsed(harmless))
+    assert found.find("body/p").get("title") == as_browsers_see_it(text)
+    shown = parsed(contexts.get(f"/text?x={quote(text)}"))
+    assert "".join(shown.find("body/p").itertext()) == as_browsers_see_it(text)
+    assert "".join(shown.find("body/textarea").itertext()).lstrip("\n") == as_browsers_see_it(text).lstrip("\n")
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_an_address_runs_nothing(contexts, text):
+    start = "".join(letter for letter in text if letter > " ").lower()
+    for path, refused in (
+        ("/link", ("javascript:", "vbscript:")),
+        ("/picture", ("javascript:", "vbscript:", "data:")),
+        ("/form", ("javascript:", "vbscript:", "data:")),
+    ):
+        page = contexts.get(f"{path}?x={quote(text)}")
+        if start.startswith(refused) and not start.startswith("data:image/"):
+            assert page.status == 500, path
+        else:
+            assert page.status == 200, path
+            assert elements(parsed(page)) == elements(parsed(contexts.get(f"{path}?x=harmless")))
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_a_page_in_a_page_shows_it_as_text(contexts, text):
+    inner = parsed(contexts.get(f"/frame?x={quote(text)}")).find("body/iframe").get("srcdoc")
+    found = html5lib.HTMLParser(namespaceHTMLElements=False).parse(inner)
+    assert [one.tag for one in found.iter() if isinstance(one.tag, str)] == ["html", "head", "body"]
+
+
+def test_code_that_the_browser_runs_takes_no_value(contexts):
+    assert contexts.get("/handler?x=harmless").status == 500
+    assert "`onclick` is code that the browser runs: no value can be put into it" in contexts.log[-1]
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_what_is_no_page_is_not_taken_for_one(contexts, text):
+    for path in (f"/json?x={quote(text)}", f"/echo?x={quote(text)}", f"/missing/{quote(text, safe='')}"):
+        page = contexts.get(path)
+        assert page.headers["content-type"] in ("application/json", "text/plain; charset=utf-8")
+        assert page.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("text", [text for text in XSS if "<" in text])
+def test_the_page_of_an_error_shows_it_as_text(text):
+    browser = Browser(
+        "fn fail(x: any) { from_json(x)? }\nroute GET / = len(str(fail(request.query.x))) + 1", watch=True
+    )
+    page = browser.get(f"/?x={quote(text)}")
+    assert page.status == 500
+    assert not any(tag in ("script", "img", "svg", "iframe") for tag, _ in elements(parsed(page)))
+    browser.close()
