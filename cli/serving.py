@@ -13,9 +13,10 @@ import click
 import trio
 
 from cli.modules import Refusal, refused
-from cli.run import flush, print_out
+from cli.run import flush
 from qvm.values import Stop
 from server.access_log import AccessLog
+from server.line_writer import LineWriter
 from server.listening import CannotListen, address_of, listen
 from server.origins import is_local
 from server.programs import shown
@@ -131,11 +132,17 @@ def _serve_here(
     alive: int = -1,
 ) -> int:
     address, local = _address(listener)
+    flush()
+    out, errors = LineWriter(1), LineWriter(2)
+
+    def log(line: str) -> None:
+        errors.put((line + "\n").encode("utf-8", "backslashreplace"))
+
     options = ServeOptions(
         secret,
-        print_out,
-        _log,
-        flush,
+        lambda text: out.put(text.encode("utf-8", "backslashreplace")),
+        log,
+        lambda: None,
         settings.policy,
         settings.base,
         settings.origin,
@@ -147,24 +154,24 @@ def _serve_here(
         settings.arguments,
     )
     try:
-        served = Served(settings.file, module, options, policy)
+        try:
+            served = Served(settings.file, module, options, policy)
+        except OSError as problem:
+            reason = (problem.strerror or "").lower()
+            raise refused(shown(settings.record or ""), f"calls can't be recorded there: {reason}") from None
+        format = settings.log_format or ("text" if settings.watch else None)
+        access = None if format is None else AccessLog(format, errors.put)
+        lines = [] if ready is not None else _lines(settings, served, address, local)
+        said = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+        trio.run(serve_site, served, listener, access, ready or (lambda: out.put(said)), alive)
     except Stop as stop:
         if stop.kind == "exit":
             return int(stop.detail)
-        _log(render(stop, main_file(module)))
+        log(render(stop, main_file(module)))
         return 1
-    except OSError as problem:
-        reason = (problem.strerror or "").lower()
-        raise refused(shown(settings.record or ""), f"calls can't be recorded there: {reason}") from None
-
-    format = settings.log_format or ("text" if settings.watch else None)
-    access = None if format is None else AccessLog(format, _write_log)
-    lines = [] if ready is not None else _lines(settings, served, address, local)
-    try:
-        trio.run(serve_site, served, listener, access, ready or (lambda: _say(lines)), alive)
     finally:
-        if access is not None:
-            access.close()
+        out.close()
+        errors.close()
     return 0
 
 
@@ -231,8 +238,3 @@ def _say(lines: list[str]) -> None:
     for line in lines:
         click.echo(line)
     flush()
-
-
-def _write_log(data: bytes) -> None:
-    while data:
-        data = data[os.write(2, data) :]

@@ -66,6 +66,7 @@ class CallHost(WaitingHost):
         self.answers = answers
         self.can_ask = can_ask
         self.read_only = read_only
+        self.meta: dict[str, Any] = {}  # what the client sends with each request
         self.change = ""  # the first change of this call
         self.notes: list[str] = []
         self._seen: dict[str, int] = {}  # how often a place in the code has asked in this run

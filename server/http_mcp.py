@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from qvm.values import Response, Stop
 from server import messages
 from server.answers import INTERNAL_ERROR, body_of
-from server.http_messages import Answer, Request, text_answer
+from server.http_messages import Answer, Request
 from server.messages import OTHER_HEADERS, ErrorAnswer, error
 from server.origins import foreign_host, is_own
-from server.protocol import Protocol, Unfinished
+from server.protocol import Protocol, Unfinished, client_of
 from server.site_calls import run_rules
 from server.stages import Stages, begun, finished
 from server.visits import Visit, Web
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 CALLS_A_MINUTE = 60
 _JSON = b"content-type: application/json\r\ncache-control: no-store\r\nx-content-type-options: nosniff\r\n"
-_CLIENT = "io.modelcontextprotocol/clientInfo"
 _BASE64 = "=?base64?"
+_MOST_READ = 64 * 1024  # bytes of a message that isn't taken, to find its id
 _MOST_WORDS = 1_000  # characters of what a rule replies that are passed on
 
 
@@ -37,7 +37,7 @@ class HttpProtocol(Protocol):
     def refused(self, id: bytes, message: dict[str, Any], version: str, visit: Visit | None) -> bytes | None:
         assert visit is not None
         params, method = message["params"], message["method"]
-        visit.mcp = _client(params["_meta"].get(_CLIENT))
+        visit.mcp = client_of(params["_meta"])
         headers, repeated = visit.request.headers, visit.request.repeated
         for name, key, value in (
             ("MCP-Protocol-Version", b"mcp-protocol-version", version),
@@ -69,34 +69,33 @@ class ToolDoor:
         """Takes one request for the door."""
         web = self._web
         if request.method != "POST":
-            return text_answer(405, "the door for AI clients takes POST only", b"allow: POST\r\n")
+            return _refusal(request, 405, "the door for AI clients takes POST only", b"allow: POST\r\n")
         problem = foreign_host(web, request)
         if problem:
-            return text_answer(403, problem)
+            return _refusal(request, 403, problem)
         origin = request.headers.get(b"origin")
         if origin is not None and not is_own(web, request, origin.decode("latin-1")):
-            return text_answer(403, "a page of another site may not call this site's tools")
+            return _refusal(request, 403, "a page of another site may not call this site's tools")
         try:
             visit = self._visit(request)
         except Stop as stop:  # the database doesn't tell which tokens there are
             web.running.log(stop)
-            return self._failed()
+            return _failure(request)
         if visit is None:
-            return text_answer(
-                401, "sign in, or send a good token: `Authorization: Bearer qmcp_…`", b"www-authenticate: Bearer\r\n"
-            )
+            words = "sign in, or send a good token: `Authorization: Bearer qmcp_…`"
+            return _refusal(request, 401, words, b"www-authenticate: Bearer\r\n")
         kind = request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != b"application/json":
-            return text_answer(415, "a message is sent with `Content-Type: application/json`")
+            return _refusal(request, 415, "a message is sent with `Content-Type: application/json`")
         if request.too_large:
-            return text_answer(413, "the message is too large", close=True)
-        if web.running.world.rules:
-            answer: Answer | Unfinished = begun(self._with_rules(visit, request.body))
+            answer = _refusal(request, 413, "the message is too large")
+            answer.close = True
             return answer
+        if web.running.world.rules:
+            return _begun(self._with_rules(visit, request.body))
         outcome = self._protocol.begin(request.body, visit)
         if isinstance(outcome, Unfinished):
-            answer = begun(self._finish(outcome, visit))
-            return answer
+            return _begun(self._finish(outcome, visit))
         return self._answer(outcome, visit)
 
     def _visit(self, request: Request) -> Visit | None:
@@ -106,29 +105,26 @@ class ToolDoor:
         scheme, _, text = authorization.partition(" ")
         if scheme.lower() == "bearer":
             token = None if b"authorization" in request.repeated else web.tokens.find(text.strip())
-            return None if token is None else Visit(web, request, token)
-        visit = Visit(web, request)
-        session = visit.session
-        return visit if session is not None and session.user is not None else None
+            if token is None:
+                return None
+            visit = Visit(web, request, token)
+        else:
+            visit = Visit(web, request)
+            session = visit.session
+            if session is None or session.user is None:
+                return None
+        visit.tool_call = True
+        return visit
 
     def _with_rules(self, visit: Visit, body: bytes) -> Stages:
         try:
             yield from run_rules(visit)
         except Stop as stop:
             if stop.kind == "reply":  # the rule itself turns the request away
-                return self._turned_away(stop)
+                return _turned_away(visit.request, stop)
             self._web.running.log(stop)
-            return self._failed()
+            return _failure(visit.request)
         return (yield from self._finish(self._protocol.begin(body, visit), visit))
-
-    def _turned_away(self, stop: Stop) -> Answer:
-        """A rule's `reply`: its status and its text, as an error that a client of MCP can read."""
-        response = stop.detail
-        status = response.status if isinstance(response, Response) and response.status >= 400 else 403
-        return Answer(status, _JSON, bytes(error(None, messages.TURNED_AWAY, body_of(response)[:_MOST_WORDS])))
-
-    def _failed(self) -> Answer:
-        return Answer(500, _JSON, bytes(error(None, messages.INTERNAL, INTERNAL_ERROR)))
 
     def _finish(self, outcome: Any, visit: Visit) -> Stages:
         if isinstance(outcome, Unfinished):
@@ -149,14 +145,36 @@ class ToolDoor:
         return answer
 
 
-def _client(info: Any) -> dict[str, Any] | None:
-    """What a client says of itself, as `request.mcp` gives it."""
-    if type(info) is not dict:
+def _begun(stages: Stages) -> Answer | Unfinished:
+    answer: Answer | Unfinished = begun(stages)
+    return answer
+
+
+def _refusal(request: Request, status: int, text: str, headers: bytes = b"") -> Answer:
+    """A request that isn't taken, in words that a client can show: an error whose code is the status of HTTP."""
+    return Answer(status, _JSON + headers, bytes(error(_id(request), status, text)))
+
+
+def _failure(request: Request) -> Answer:
+    return Answer(500, _JSON, bytes(error(_id(request), messages.INTERNAL, INTERNAL_ERROR)))
+
+
+def _turned_away(request: Request, stop: Stop) -> Answer:
+    """What a rule of the program replies instead of telling what it was asked for."""
+    response = stop.detail
+    status = response.status if isinstance(response, Response) and response.status >= 400 else 403
+    return _refusal(request, status, body_of(response)[:_MOST_WORDS])
+
+
+def _id(request: Request) -> bytes | None:
+    """The id of a request that isn't taken; a long message, of who may be nobody, is not read for it."""
+    if not 0 < len(request.body) <= _MOST_READ:
         return None
-    name, version = info.get("name"), info.get("version")
-    if type(name) is not str:
+    try:
+        message = messages.read(request.body)
+    except messages.NotJson:
         return None
-    return {"client": name[:200], "version": version[:200] if type(version) is str else ""}
+    return messages.id_of(message, request.body) if type(message) is dict and "id" in message else None
 
 
 def _decoded(value: bytes) -> str | None:

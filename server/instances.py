@@ -59,7 +59,7 @@ class Instances:
                             break
                     else:
                         ready()
-                    while self._processes and not self._failed:
+                    while not self._ending and not self._failed:
                         await trio.sleep(0.1)
                     self._end()
                     with trio.move_on_after(_GRACE):

@@ -14,7 +14,7 @@ VERSION = "2026-07-28"  # of MCP
 MOST_DEPTH = 128  # levels of an answer, and of a call's arguments
 _MOST_DIGITS = 1000  # of a whole number that is read exactly
 
-# Errors of JSON-RPC and of MCP, and of this server (TOO_MANY_CALLS, TURNED_AWAY).
+# Errors of JSON-RPC and of MCP, and of this server (TOO_MANY_CALLS).
 NOT_JSON = -32700
 BAD_REQUEST = -32600
 NO_METHOD = -32601
@@ -22,8 +22,7 @@ BAD_PARAMS = -32602
 INTERNAL = -32603
 OTHER_VERSION = -32022
 OTHER_HEADERS = -32020
-TOO_MANY_CALLS = 429  # outside the reserved codes, as the next
-TURNED_AWAY = 403  # by a rule of the program
+TOO_MANY_CALLS = 429  # the status of HTTP, which is outside the reserved codes
 
 # What the HTTP door answers with; what a call asks and can't be given is 200 (mcp.md, section 5).
 _STATUSES = {

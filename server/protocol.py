@@ -40,6 +40,8 @@ SLICE = 20_000  # steps of a call before others get their turn
 
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+_CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+_MOST_WORDS = 200  # characters of what a client says of itself
 
 # What the stops of questions tell the model; all other stops are failures of the program.
 _FOR_THE_MODEL = frozenset(("declined", "cannot_ask", "changing", "too_many"))
@@ -154,7 +156,7 @@ class Protocol:
         self, id: bytes, message: dict[str, Any], method: str, data: bytes, visit: Visit | None
     ) -> bytes | Unfinished | None:
         params = message.get("params", {})
-        if method == "initialize":
+        if method == "initialize" and not _speaks_this(params):  # an older client, which begins with it
             requested = params.get("protocolVersion") if type(params) is dict else None
             return _other_version(id, requested if type(requested) is str else "")
         if type(params) is not dict:
@@ -204,7 +206,7 @@ class Protocol:
         if data.count(b"{") + data.count(b"[") > messages.MOST_DEPTH and messages.depth_over(given):
             text = f"the arguments of `{name}` are over {messages.MOST_DEPTH} levels deep"
             return self.results.failure(id, text)
-        call = ToolCall(self, entry, id, key, given, _can_ask(capabilities), visit)
+        call = ToolCall(self, entry, id, key, given, _can_ask(capabilities), visit, params["_meta"])
         if "requestState" in params or "inputResponses" in params:
             problem = call.bring(params)
             if problem is not None:
@@ -217,8 +219,8 @@ class ToolCall(Unfinished):
 
     # fmt: off
     __slots__ = (
-        "_answers", "_can_ask", "_entry", "_given", "_host", "_id", "_key", "_protocol", "_response", "_state", "_task",
-        "_visit",
+        "_answers", "_can_ask", "_entry", "_given", "_host", "_id", "_key", "_meta", "_protocol", "_response", "_state",
+        "_task", "_visit",
     )
     # fmt: on
 
@@ -231,8 +233,10 @@ class ToolCall(Unfinished):
         given: dict[str, Any],
         can_ask: bool,
         visit: Visit | None,
+        meta: dict[str, Any],
     ) -> None:
         self._visit = visit
+        self._meta = meta
         self.waiting = None
         self.on_cancel = None
         self.cancelled = False
@@ -299,7 +303,7 @@ class ToolCall(Unfinished):
         running, read_only = protocol.running, self._entry.tool.read_only
         scope = running.world.database.scope(read_only)
         self._host = CallHost(running.world, scope, protocol.asking, self._answers, self._can_ask, read_only)
-        self._host.visit = self._visit
+        self._host.visit, self._host.meta = self._visit, self._meta
         self._task = running.program.call(self._entry.tool.function, values, self._host, running.max_compute)
         scope.request, scope.task, scope.max_compute = self._key, self._task, running.max_compute
         if protocol.recorder is not None:
@@ -488,6 +492,26 @@ def _can_ask(capabilities: dict[str, Any]) -> bool:
     """Can this client show a form? One that names neither form nor URL means forms, as before there were others."""
     elicitation = capabilities.get("elicitation")
     return type(elicitation) is dict and ("form" in elicitation or "url" not in elicitation)
+
+
+def client_of(meta: dict[str, Any]) -> dict[str, Any] | None:
+    """What a client says of itself, as `request.mcp` gives it: { client, version }."""
+    info = meta.get(_CLIENT_KEY)
+    if type(info) is not dict or type(info.get("name")) is not str:
+        return None
+    version = info.get("version")
+    return {"client": _words(info["name"]), "version": _words(version) if type(version) is str else ""}
+
+
+def _words(text: str) -> str:
+    """A client's text, cut, and without halves of surrogate pairs: programs put it into databases and pages."""
+    return text[:_MOST_WORDS].encode("utf-8", "replace").decode()
+
+
+def _speaks_this(params: Any) -> bool:
+    """Does a request say that it is of this server's revision?"""
+    meta = params.get("_meta") if type(params) is dict else None
+    return type(meta) is dict and meta.get(_VERSION_KEY) == messages.VERSION
 
 
 def _meta_problem(meta: dict[str, Any]) -> str:

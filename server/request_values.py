@@ -5,7 +5,9 @@
 Rule 1  `query`, `form`, `headers` and `cookies` are records of texts. Of a name that comes several times the last
         counts; one that ends in `[]` gives a list of all, under the name without it.
 Rule 2  `body` is text where it is UTF-8, else bytes. `form` is `{}` and `json` null where it is no form or no JSON.
-Rule 3  A form or JSON that is malformed ends the request with a 400 that says what is wrong: it never gets half read.
+Rule 3  In a tool's call, the body is the client's message, which is the door's to read: there `body` is "" and `json`
+        null.
+Rule 4  A form or JSON that is malformed ends the request with a 400 that says what is wrong: it never gets half read.
 """
 
 from __future__ import annotations
@@ -30,16 +32,17 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 def request_record(visit: Visit) -> dict[str, Any]:
     """The value of `request`. Raises a Stop that replies 400 for what is malformed."""
     request = visit.request
+    body = b"" if visit.tool_call else request.body
     kind, options = _content_type(request.text(b"content-type"))
     form: dict[str, Any] = {}
     data = None
-    if request.body:
+    if body:
         if kind == "application/x-www-form-urlencoded":
-            form = _fields(_pairs(request.body.decode("latin-1"), "form"))
+            form = _fields(_pairs(body.decode("latin-1"), "form"))
         elif kind == "multipart/form-data":
-            form = _fields(_multipart(request.body, options.get("boundary", "")))
+            form = _fields(_multipart(body, options.get("boundary", "")))
         elif kind == "application/json" or kind.endswith("+json"):
-            data = json_value(request.body)
+            data = json_value(body)
     headers = {
         name.decode("latin-1"): value.decode("utf-8", "replace")
         for name, value in request.headers.items()
@@ -52,11 +55,17 @@ def request_record(visit: Visit) -> dict[str, Any]:
         "form": form,
         "headers": headers,
         "cookies": visit.cookies,
-        "body": _text_or_bytes(request.body),
+        "body": _text_or_bytes(body),
         "json": data,
         "ip": request.address,
         "mcp": visit.mcp,
     }
+
+
+def no_request(mcp: dict[str, Any] | None) -> dict[str, Any]:
+    """The value of `request` where a call came from an AI client on the same machine, and not over HTTP."""
+    empty: dict[str, Any] = {"method": "", "path": "", "query": {}, "form": {}, "headers": {}, "cookies": {}}
+    return {**empty, "body": "", "json": None, "ip": "", "mcp": mcp}
 
 
 def site_path(visit: Visit) -> str:

@@ -32,10 +32,3 @@ def key_of(secret: bytes, purpose: str) -> bytes:
     from blake3 import blake3
 
     return bytes(blake3(secret, derive_key_context=f"quillo: {purpose}, 1").digest())
-
-
-def mac(key: bytes, data: bytes) -> bytes:
-    """A keyed BLAKE3 of 32 bytes: nobody without the key can make it."""
-    from blake3 import blake3
-
-    return bytes(blake3(data, key=key).digest())

@@ -240,7 +240,7 @@ class Tokens:
 
         try:
             rows: list[Any] = self._database.writer("mcp_token").execute(select, values).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeEncodeError) as error:
             if _MISSING in str(error):
                 return []
             raise Stop(f"the database can't tell the tokens for AI clients: {error}") from None
@@ -251,7 +251,7 @@ class Tokens:
 
         try:
             return self._database.writer("mcp_token").execute(statement, values)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeEncodeError) as error:
             raise Stop(f"the database can't keep the tokens for AI clients: {error}") from None
 
 

@@ -59,13 +59,14 @@ class Web:
 class Visit:
     """One request. `token` is what it came with, where that was good; `steps` is what it has cost so far.
 
+    `tool_call` is true where it came to the door for AI clients.
     `tenant` and `locale` are worked out before the program's function runs (`server.site_calls`).
     """
 
     # fmt: off
     __slots__ = (
         "_caller", "_cookies", "_lines", "_record", "_session", "_session_read", "locale", "mcp", "request", "steps",
-        "tenant", "token", "web",
+        "tenant", "token", "tool_call", "web",
     )
     # fmt: on
 
@@ -73,6 +74,7 @@ class Visit:
         self.web = web
         self.request = request
         self.token = token
+        self.tool_call = False
         self.tenant: str | None = None
         self.locale: str | None = None
         self.mcp: dict[str, Any] | None = None  # what an AI client says of itself

@@ -58,6 +58,14 @@ def _rule(name: str) -> Handler:
 
 
 def _request(host: ProgramHost, arguments: list[Any]) -> dict[str, Any]:
+    if host.visit is None:
+        from server.calls import CallHost
+
+        if isinstance(host, CallHost):  # over stdio there is a client, but no request of HTTP
+            from server.protocol import client_of
+            from server.request_values import no_request
+
+            return no_request(client_of(host.meta))
     return _needed(host, "request").record
 
 
