@@ -17,7 +17,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: $(READY) ## Serve the notes app to a real MCP client and watch the conversation
+demo: $(READY) ## Serve the notes app, its page and its tools, to a real MCP client and watch
 	@$(BIN)/python -m tools.demo
 
 test: $(READY) ## Run every test
@@ -32,6 +32,7 @@ check: $(READY) ## Format, lint, types, layers, generated files
 	$(BIN)/python -m tools.make_prelude --check
 	$(BIN)/python -m tools.make_reference --check
 	$(BIN)/python -m tools.make_diagnostics --check
+	$(BIN)/quillo fmt --check examples
 
 tables: $(READY) ## Make the generated files anew: the parser's tables, the builtins' table, the lists in docs
 	$(BIN)/python -m tools.make_tables
