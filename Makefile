@@ -44,8 +44,12 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## Measure against the official Python SDK, side by side
+bench: $(READY) ## Measure against the official SDK, CPython and pydantic-monty, side by side
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	$(BIN)/python -m pytest bench --benchmark-only -p no:xdist
+
+bench-quick: $(READY) ## The same for a few of them, in a minute
+	$(BIN)/python -m pytest bench --benchmark-only -p no:xdist -k "start or add_one or cpython"
 
 clean: ## Remove what the targets above made
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -21,8 +21,8 @@ RESULTS = HERE / "results"
 class Ratio:
     """Collects (ours, peer) pairs, one a round."""
 
-    def __init__(self, name: str, unit: str) -> None:
-        self.name, self.unit = name, unit
+    def __init__(self, name: str, unit: str, peer: str = "the SDK") -> None:
+        self.name, self.unit, self.peer = name, unit, peer
         self.pairs: list[tuple[float, float]] = []
 
     def add(self, ours: float, peer: float) -> None:
@@ -34,6 +34,7 @@ class Ratio:
         row = {
             "name": self.name,
             "unit": self.unit,
+            "beside": self.peer,
             "ours": statistics.median(ours for ours, _ in self.pairs),
             "peer": statistics.median(peer for _, peer in self.pairs),
             "ratio": middle,
@@ -45,8 +46,8 @@ class Ratio:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{self.name}.json").write_text(json.dumps(row, indent=2) + "\n", encoding="utf-8")
         print(
-            f"\n{self.name}: {middle:.2f} of the SDK ({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(ratios)} rounds)"
-            f"; ours {row['ours']:.4g} {self.unit}, the SDK {row['peer']:.4g} {self.unit}"
+            f"\n{self.name}: {middle:.2f} of {self.peer} ({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(ratios)} rounds)"
+            f"; ours {row['ours']:.4g} {self.unit}, {self.peer} {row['peer']:.4g} {self.unit}"
         )
         return middle
 
@@ -55,8 +56,8 @@ class Ratio:
 def ratio(request):
     made = []
 
-    def make(name: str, unit: str) -> Ratio:
-        made.append(Ratio(name, unit))
+    def make(name: str, unit: str, peer: str = "the SDK") -> Ratio:
+        made.append(Ratio(name, unit, peer))
         return made[-1]
 
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():

@@ -1,0 +1,89 @@
+"""Saving and loading a suspended call, beside pydantic-monty's: the time of both together, and the bytes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vm_programs import Nothing, program_of
+
+from qvm.host import Unanswered
+from qvm.program import Returned, Suspended
+from qvm.snapshot import load, save
+
+ROUNDS = 15
+STATES = {
+    "small": ("let x = 20", "x = 20\n", "x"),
+    "records": (
+        "let data = for i in range(0, 10000) => { id: i, name: `n${i}` }\n  let x = len(data)",
+        'data = [{"id": i, "name": "n" + str(i)} for i in range(10000)]\nx = len(data)\n',
+        "x",
+    ),
+    "deep": (None, "def f(n):\n    return 20 if n == 0 else f(n - 1)\nx = f(1)\n", "x"),
+}
+DEEP = 'fn f(n: int) -> int = if n == 0 { if confirm("go on?") { 1 } else { 0 } } else { f(n - 1) + 1 }\n'
+
+
+class Asking(Nothing):
+    """Has no answer, and then one."""
+
+    def ask(self, question: Any) -> Any:
+        raise Unanswered(question)
+
+
+def program(folder: Path, state: str) -> Any:
+    setup = STATES[state][0]
+    path = folder / f"{state}.qwe"
+    if setup is None:
+        path.write_text(DEEP + "fn bench() -> int = f(1000)\n")
+    else:
+        path.write_text(f'fn bench() -> int {{\n  {setup}\n  if confirm("go on?") {{ x + 1 }} else {{ x }}\n}}\n')
+    return program_of(path)
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.benchmark(group="snapshot")
+def test_save_and_load(benchmark, ratio, state, tmp_path):
+    running, number = program(tmp_path, state)
+    task = running.call(number, [], Asking())
+    while type(outcome := task.run()) is not Suspended:
+        assert type(outcome) is not Returned
+
+    def ours() -> tuple[float, int]:
+        begin = time.perf_counter()
+        data = save(task)
+        again = load(running, data, Asking())
+        elapsed = time.perf_counter() - begin
+        assert type(again.run()) is Suspended
+        return elapsed, len(data)
+
+    pydantic_monty = pytest.importorskip("pydantic_monty")
+    if state == "deep":
+        times = sorted(ours()[0] for _ in range(ROUNDS))
+        print(
+            f"\nsnapshot_deep: {times[ROUNDS // 2] * 1000:.2f} ms, {ours()[1]} bytes (1,000 frames; no peer has them)"
+        )
+    else:
+        _, setup, use = STATES[state]
+        took = ratio(f"snapshot_{state}", "s", "pydantic-monty")
+        sizes = ratio(f"snapshot_{state}_bytes", "bytes", "pydantic-monty")
+        with pydantic_monty.Monty() as pool:
+            for _ in range(ROUNDS):
+                with pool.checkout() as session:
+                    session.feed_run(setup)
+                    waiting = session.feed_start(f"answer = ask({use})\nanswer")
+                    begin = time.perf_counter()
+                    blob = waiting.dump()
+                    theirs = time.perf_counter() - begin
+                with pool.checkout() as session:
+                    begin = time.perf_counter()
+                    session.load_snapshot(blob)
+                    theirs += time.perf_counter() - begin
+                elapsed, size = ours()
+                took.add(elapsed, theirs)
+                sizes.add(size, len(blob))
+        took.report()
+        sizes.report()
+    benchmark.pedantic(ours, rounds=3)

@@ -1,0 +1,64 @@
+"""The VM beside hand-written CPython, and beside pydantic-monty where that can say the program.
+
+Each program is called in turns with its peers; every answer is compared with CPython's.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from vm_programs import FOLDER, NAMES, ours, python
+
+ROUNDS = 7
+MEANS: dict[str, float] = {}
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.benchmark(group="vm")
+def test_beside_cpython(benchmark, ratio, name):
+    quillo, cpython = ours(name), python(name)
+    expected = cpython()
+    for _ in range(2):  # the second run is fused
+        assert quillo() == expected
+    pairs = ratio(f"vm_{name}", "s", "CPython")
+    for _ in range(ROUNDS):
+        pairs.add(seconds(quillo), seconds(cpython))
+    MEANS[name] = pairs.report()
+    benchmark.pedantic(quillo, rounds=3)
+
+
+def test_the_geometric_mean(ratio):
+    if len(MEANS) < len(NAMES):
+        pytest.skip("some programs were left out")
+    mean = math.exp(sum(map(math.log, MEANS.values())) / len(MEANS))
+    print(f"\nvm: geometric mean {mean:.2f} of CPython, worst {max(MEANS, key=lambda name: MEANS[name])}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.benchmark(group="monty")
+def test_beside_monty(benchmark, ratio, name):
+    pydantic_monty = pytest.importorskip("pydantic_monty")
+    quillo, expected = ours(name), python(name)()
+    with pydantic_monty.Monty() as pool, pool.checkout() as session:
+        try:
+            session.feed_run((FOLDER / f"{name}.py").read_text("utf-8"))
+            assert session.feed_run("bench()") == expected
+        except Exception as problem:
+            pytest.skip(f"pydantic-monty can't say it: {str(problem)[:80]}")
+        for _ in range(2):
+            assert quillo() == expected
+        pairs = ratio(f"monty_{name}", "s", "pydantic-monty")
+        for _ in range(ROUNDS):
+            pairs.add(seconds(quillo), seconds(lambda: session.feed_run("bench()")))
+        pairs.report()
+    benchmark.pedantic(quillo, rounds=1)
