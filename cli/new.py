@@ -41,6 +41,20 @@ fn mcp clear_notes() -> int ! str with db {
   n
 }
 
+route GET / with db = <main>
+  <h1>Notes</h1>
+  <form method="post" action="/"><input name="text" required> <button>Add</button></form>
+  <ul>{for n in search_notes("") => <li>{n.text}</li>}</ul>
+</main>
+
+route POST / with db {
+  let text = trim(request.form.text ?? "")
+  if text != "" {
+    add_note(text)
+  }
+  redirect("/")
+}
+
 test "a note is found by a word in it" {
   let id = add_note("Buy milk")
   add_note("Buy bread")
@@ -64,6 +78,7 @@ _POLICY = """\
 # What the program may do, and how much of it; a limit that is left out has its usual value.
 [limits]
 max_tool_calls = 60 # a minute for each user
+max_body = "1mb"    # what a form or a call may bring
 
 [allow]
 effects = ["db"] # anything else is refused: "fs" files, "http" other sites, "net" any other network
@@ -74,8 +89,8 @@ _IGNORED = "*.db\n*.db-shm\n*.db-wal\n*.qvm\n"
 _README = """\
 # {name}
 `main.qwe` is the program: its functions marked `fn mcp` are tools for AI clients. Type the commands in this folder:
-`quillo check main.qwe` says what is wrong with it, and `quillo test main.qwe` runs its tests.
-`quillo ask main.qwe add_note '{{"text": "Buy milk"}}'` calls a tool, and `quillo mcp main.qwe` serves them all.
+`quillo run main.qwe --watch` serves its page and its tools; `quillo test main.qwe` runs its tests, and
+`quillo ask main.qwe add_note '{{"text": "Buy milk"}}'` calls a tool; `quillo mcp main.qwe` serves the tools over stdio.
 `.mcp.json` connects AI clients to it, by its absolute path; `quillo.policy.toml` says what it may do, and how much.
 """
 
@@ -106,7 +121,7 @@ def command(name: str) -> None:
             raise refused(shown(os.path.join(name, file)), f"it can't be written: {reason(error)}") from None
     click.echo(f"made {shown(name.rstrip('/'))} with {', '.join(files)}")
     click.echo("what to type next:")
-    for line in (f"cd {shown(name.rstrip('/'))}", "quillo test main.qwe", "quillo mcp main.qwe"):
+    for line in (f"cd {shown(name.rstrip('/'))}", "quillo test main.qwe", "quillo run main.qwe --watch"):
         click.echo(f"  {line}")
 
 

@@ -78,10 +78,19 @@ def command(
     it is told to end; any other runs and is done: the status is 0, 1 if the program stops, or what it says itself with
     `exit`.
     """
+    for option, value, wanted in (
+        ("--host", host, "an address of this machine; 0.0.0.0 is all of them"),
+        ("--policy", policy, "a file"),
+        ("--record", record, "a folder"),
+    ):
+        if value == "":  # such as a variable of the shell that is not set
+            raise click.UsageError(f"{option} takes {wanted}, got nothing")
     module = open_to_run(file, no_cache)
     read = policy_of(file, policy)
     given = [shown(argument) for argument in arguments]
     if not module.routes and not module.tools:
+        if watch:
+            click.echo("quillo: there is nothing to serve here: --watch is for programs with routes or tools", err=True)
         raise SystemExit(_run(file, module, read, given))
     unknown = next((argument for argument in given if argument.startswith("-")), None)
     if unknown is not None and not context.meta["divided"]:

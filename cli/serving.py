@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import secrets
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 import trio
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
     from qasm.module import Module
     from server.policy import Policy
+
+
+# A scheme, a host, perhaps a port; group 1 is without the slash that may stand behind, group 2 the port.
+_ORIGIN = re.compile(r"(https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?)/?", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -67,14 +72,10 @@ def origin_of(text: str) -> str:
     """The value of --origin: "" or a scheme, a host and perhaps a port. Raises UsageError."""
     if not text:
         return ""
-    try:
-        parts = urlsplit(text)
-        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-    except ValueError:
-        usable = False
-    if not usable or parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc:
+    found = _ORIGIN.fullmatch(text)
+    if found is None or not 0 < int(found[2] or 80) < 65536:
         raise click.UsageError(f"--origin takes an address such as https://example.com, got {text}")
-    return f"{parts.scheme}://{parts.netloc}".lower()
+    return found[1].lower()
 
 
 def serve(settings: Settings, module: Module, policy: Policy) -> int:
@@ -101,7 +102,8 @@ def work(settings: Settings, module: Module, policy: Policy, descriptors: str) -
     listener.setblocking(False)
 
     def ready() -> None:
-        os.write(numbers[1], b"r")
+        with contextlib.suppress(OSError):  # its parent is gone: it will see that, and end
+            os.write(numbers[1], b"r")
         os.close(numbers[1])
 
     return _serve_here(settings, module, policy, listener, _secret(), ready, numbers[2])
@@ -161,14 +163,23 @@ def _serve_here(
             raise refused(shown(settings.record or ""), f"calls can't be recorded there: {reason}") from None
         format = settings.log_format or ("text" if settings.watch else None)
         access = None if format is None else AccessLog(format, errors.put)
+
+        def say(lines: list[str]) -> None:
+            out.put("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+
+        def announce(new: Served, old: Served) -> None:
+            if new.module.tools and new.web.tokens.trial is None:  # the first version that has tools
+                say(_lines(settings, new, address, local)[1:])
+
         lines = [] if ready is not None else _lines(settings, served, address, local)
-        said = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
-        trio.run(serve_site, served, listener, access, ready or (lambda: out.put(said)), alive)
+        trio.run(serve_site, served, listener, access, ready or (lambda: say(lines)), alive, announce)
     except Stop as stop:
         if stop.kind == "exit":
             return int(stop.detail)
         log(render(stop, main_file(module)))
         return 1
+    except KeyboardInterrupt:  # while the top level ran; once it serves, it ends with 0
+        return 130
     finally:
         out.close()
         errors.close()
@@ -217,8 +228,9 @@ def _address(listener: socket.socket) -> tuple[str, bool]:
 
 def _lines(settings: Settings, served: Served | None, address: str, local: bool) -> list[str]:
     """What is said once it serves."""
+    listening = f", and listens at {address}" if settings.origin else ""
     address = settings.origin or address
-    lines = [f"quillo: {shown(settings.file)} is served at {address}{settings.base}/"]
+    lines = [f"quillo: {shown(settings.file)} is served at {address}{settings.base}/{listening}"]
     door = f"{address}{settings.base}/_quillo/mcp"
     if served is None:
         lines.append(f"quillo: MCP door for AI clients at {door}")

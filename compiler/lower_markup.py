@@ -95,7 +95,8 @@ def _add_attribute(pieces: _Pieces, attribute: syntax.Attribute) -> None:
         pieces.add(f" {attribute.name}")
         return
     if isinstance(value, str) and not _runs_script(attribute.name, value):
-        quoted = value.replace('"', "&quot;")
+        # A tag has a `<` at its start, a `>` at its end, and none inside it.
+        quoted = value.replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
         pieces.add(f' {attribute.name}="{quoted}"')
         return
     pieces.flush()

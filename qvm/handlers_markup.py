@@ -10,12 +10,16 @@ from typing import Any
 
 from qvm.mistakes import check_text, error_stop, text_too_big
 from qvm.prepare import Handler, Site
+from qvm.text import escape_html, write_out
 from qvm.values import TEXT_LIMIT, BuiltinFunction, Closure, Err, Markup, Response, Sql, Stop, kind_of
 
 _NO_CONTENT = (Closure, BuiltinFunction, Response, Sql)
 # Attributes that a browser takes as an address, and the schemes that run code or make a page of what stands in them.
 _ADDRESSES = frozenset(("href", "src", "action", "formaction", "xlink:href", "data", "poster", "background", "ping"))
+# Those by which an SVG animation gives an element other addresses; `values` has several, with `;` between.
+_ANIMATED = frozenset(("values", "to", "from", "by"))
 _RUNNING = ("javascript:", "vbscript:")
+_PLAIN = ("https://", "http://", "/", "#")
 _PAGES = "data:"
 _PICTURES = "data:image/"
 
@@ -34,8 +38,6 @@ def make_markup(site: Site) -> Handler:
 
 def content(items: list[Any]) -> str:
     """Items as the content of an element, one after the other; lists give each of theirs, null and bools nothing."""
-    from qvm.text import escape_html, write_out
-
     pieces: list[str] = []
     size = 0
     waiting = [iter(items)]
@@ -78,8 +80,6 @@ def make_attribute(site: Site) -> Handler:
 
 def attribute(name: str, value: Any) -> str:
     """` name="value"`, the name alone for true, nothing for false and null."""
-    from qvm.text import escape_html, write_out
-
     if value is True:
         return f" {name}"
     if value is None or value is False:
@@ -94,6 +94,11 @@ def attribute(name: str, value: Any) -> str:
         scheme = _refused_scheme(low, text)
         if scheme:
             raise Stop(f"`{name}` can't begin with `{scheme}`")
+    elif low in _ANIMATED:
+        for part in text.split(";"):
+            scheme = _refused_scheme("href", part)
+            if scheme:
+                raise Stop(f"an address in `{name}` can't begin with `{scheme}`")
     elif low.startswith("on"):
         raise Stop(f"`{name}` is code that the browser runs: no value can be put into it")
     elif low == "srcdoc" and type(value) is not Markup:
@@ -106,6 +111,8 @@ def _refused_scheme(name: str, address: str) -> str:
 
     A browser passes over control characters and spaces in a scheme (the URL standard, section 4.4).
     """
+    if ":" not in address or address.startswith(_PLAIN):
+        return ""
     start = "".join(islice((letter for letter in address if letter > " "), len(_PICTURES))).lower()
     for scheme in _RUNNING:
         if start.startswith(scheme):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import lru_cache
 
 from server.http_messages import Answer, Request
 
@@ -36,17 +37,28 @@ class AccessLog:
         return blake3(caller.encode("utf-8", "surrogatepass"), key=self._key).hexdigest(length=4)
 
 
+@lru_cache(maxsize=2)
+def _second(whole: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
+
+
 def _stamp(now: float) -> str:
     whole = int(now)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{int((now - whole) * 1000):03}Z"
+    return f"{_second(whole)}.{int((now - whole) * 1000):03}Z"
+
+
+def _shown(path: str) -> str:
+    """A path with all that a terminal or a reader of lines could take for something else percent-encoded."""
+    if path.isascii() and path.isprintable() and " " not in path:
+        return path
+    data = path.encode("latin-1", "backslashreplace")
+    return "".join(chr(byte) if 32 < byte < 127 else f"%{byte:02X}" for byte in data)
 
 
 def _text_line(now: float, request: Request, answer: Answer, ms: float, caller: str) -> bytes:
-    path = "".join(
-        letter if letter.isprintable() and letter != " " else f"%{ord(letter):02X}" for letter in request.path
-    )
+    path = _shown(request.path)
     row = f"{_stamp(now)} {request.method} {path} {answer.status} {ms:.1f}ms {caller or '-'} {answer.steps}\n"
-    return row.encode("utf-8", "backslashreplace")
+    return row.encode("ascii", "backslashreplace")
 
 
 def _json_line(now: float, request: Request, answer: Answer, ms: float, caller: str) -> bytes:
@@ -55,7 +67,7 @@ def _json_line(now: float, request: Request, answer: Answer, ms: float, caller: 
     row = {
         "time": _stamp(now),
         "method": request.method,
-        "path": request.path,
+        "path": _shown(request.path),
         "status": answer.status,
         "ms": round(ms, 3),
         "caller": caller or None,

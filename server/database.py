@@ -265,7 +265,7 @@ class Scope:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.request: Any = None  # the id of the call's request
+        self.request: Any = None  # what the door knows the call's request by
         self.task: Any = None  # the call, with the `steps` that it was charged
         self.max_compute: int | None = None  # of its steps and `work` together
         self.work = 0  # steps that its statements were charged

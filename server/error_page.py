@@ -40,10 +40,11 @@ def error_page(stop: Stop, module: Module, reference: str) -> Answer:
     return _page(500, "The request failed", parts)
 
 
-def diagnostics_page(lines: Iterable[str]) -> Answer:
-    """The page for a program that no longer checks, or whose top level stopped."""
+def diagnostics_page(status: int, lines: Iterable[str]) -> Answer:
+    """The page for what is not there, while the program's newer version has errors."""
     rows = "\n".join(escape_html(line) for line in lines)
-    return _page(500, "The program has errors", ["<h1>The program has errors</h1>", f"<pre>{rows}</pre>"])
+    told = f"<h1>There is nothing here</h1><p>The program has errors; this was before them.</p><pre>{rows}</pre>"
+    return _page(status, "There is nothing here", [told])
 
 
 def _page(status: int, title: str, parts: list[str]) -> Answer:

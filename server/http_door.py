@@ -4,11 +4,14 @@
     trio.run(door.serve, listener)          listener: a socket that listens (see `server.listening`)
 
 Rule 1  A connection's requests are answered one after the other, in their order.
-Rule 2  Nobody holds a place for long: a request has to be whole, and an answer taken, within `options.patience`
-        seconds; so long may a connection be idle, too. One task looks at all connections every `options.look` seconds.
+Rule 2  Nobody holds a place for long: a request has to be whole `options.patience` seconds after its first byte, an
+        answer has to go on being taken, and so long may a connection be idle, too. One task looks at all connections
+        every `options.look` seconds.
 Rule 3  A client that hangs up while its call waits cancels the call.
 Rule 4  One failure boundary a request: what goes wrong in Quillo itself is a 500 for that request alone.
 Rule 5  When it is told to end, requests under way get `options.grace` seconds, and nobody else gets in.
+Rule 6  Requests that come together are answered together, but neither do they hold up others for long, nor do their
+        answers pile up.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import errno
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -31,6 +34,9 @@ from server.protocol import Unfinished
 
 _READ = 65536
 _MOST_AHEAD = 256 * 1024  # bytes that are read while a call runs, to see whether its client is still there
+_MOST_JOINED = 256 * 1024  # bytes of answers that are sent as one
+_TURN = 0.01  # seconds for requests that came together, until others get their turn
+_LINGER = 2.0  # seconds in which a client whose request is refused may see that, and end sending
 _NEVER = float("inf")
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _WITHOUT_BODY = frozenset((204, 304))
@@ -65,6 +71,8 @@ class Options:
 
 
 Log = Callable[[Request, Answer, float], None]
+_NONE = Request("-", "-", {})  # what the log is told of where nothing came that is a request
+_NONE.keep_alive = False
 
 
 class Door:
@@ -80,6 +88,7 @@ class Door:
         self._log = log
         self._fault = fault
         self._connections: set[_Connection] = set()
+        self._under_way: dict[Site, int] = {}  # calls that wait or take long, by the site that they began in
         self._ending = False
         self._empty = trio.Event()
         self._accepting = trio.CancelScope()
@@ -106,7 +115,7 @@ class Door:
         self._ending = True
         self._accepting.cancel()
         for connection in self._connections:
-            if connection.idle:
+            if connection.idle and not connection.has_input():  # else a request is on its way, and is answered
                 connection.scope.cancel()
 
     async def _accept(self, listener: socket.socket, nursery: trio.Nursery) -> None:
@@ -126,15 +135,15 @@ class Door:
             if len(self._connections) >= self.options.most_connections:
                 self._turn_away(client)
                 continue
-            connection = _Connection(self, client, address[0] if isinstance(address, tuple) else "")
+            connection = _Connection(self, client, address[0].removeprefix("::ffff:"))
             self._connections.add(connection)
             nursery.start_soon(connection.serve)
 
     def _turn_away(self, client: socket.socket) -> None:
         answer = text_answer(503, "too many connections: try again later", b"retry-after: 5\r\n", close=True)
         with contextlib.suppress(OSError):
-            client.send(self.written(answer, None, 0.0))
-        client.close()
+            client.send(self.written(answer, _NONE, 0.0))
+        _close(client)
 
     async def _sweep(self) -> None:
         while True:
@@ -160,8 +169,8 @@ class Door:
         """The answer to a request on which Quillo itself failed."""
         return text_answer(500, f"internal error ({self._fault(problem)})")
 
-    def written(self, answer: Answer, request: Request | None, seconds: float) -> bytes:
-        """An answer as bytes, for a request or for what is none."""
+    def written(self, answer: Answer, request: Request, seconds: float) -> bytes:
+        """An answer as bytes."""
         now = int(time.time())
         if now != self._second:
             self._second = now
@@ -172,15 +181,15 @@ class Door:
             body = b""
         else:
             parts.append(b"content-length: %d\r\n" % len(body))
-            if request is not None and request.method == "HEAD":
+            if request.method == "HEAD":
                 body = b""
-        if answer.close or request is None or not request.keep_alive or self._ending:
+        if answer.close or not request.keep_alive or self._ending:
             parts.append(b"connection: close\r\n")
         if self.options.timing:
             parts.append(b"server-timing: app;dur=%.2f\r\n" % (seconds * 1000))
         parts.append(b"\r\n")
         parts.append(body)
-        if request is not None and self._log is not None:
+        if self._log is not None:
             self._log(request, answer, seconds)
         return b"".join(parts)
 
@@ -188,10 +197,20 @@ class Door:
     def ending(self) -> bool:
         return self._ending
 
-    @property
-    def busy(self) -> bool:
-        """Is a request under way?"""
-        return any(not connection.idle for connection in self._connections)
+    def is_under_way(self, site: Site) -> bool:
+        """Has a request that began in this site yet to end?"""
+        return site in self._under_way
+
+    @contextlib.contextmanager
+    def under_way(self, site: Site) -> Iterator[None]:
+        """While this lasts, a request is under way in the site."""
+        self._under_way[site] = self._under_way.get(site, 0) + 1
+        try:
+            yield
+        finally:
+            self._under_way[site] -= 1
+            if not self._under_way[site]:
+                del self._under_way[site]
 
 
 class _Connection:
@@ -208,29 +227,35 @@ class _Connection:
         self._ahead: list[bytes] = []  # what was read while a call ran
         self._ahead_size = 0
         self._gone = False
+        self._may_send_more = False  # whether its last request was refused before all of it came
 
     async def serve(self) -> None:
         try:
             with self.scope, contextlib.suppress(OSError):
                 await self._serve()
+                if self._may_send_more:
+                    await self._linger()
             if self.late and self.reader.begun:
                 answer = text_answer(408, "the request did not come in time", close=True)
                 with contextlib.suppress(OSError):
-                    self.client.send(self.door.written(answer, None, 0.0))
+                    self.client.send(self.door.written(answer, _NONE, 0.0))
         except Exception as problem:  # a failure of the door itself ends this connection only
             self.door.failed(problem)
         finally:
             self.door.left(self)
-            self._close()
+            _close(self.client)
 
-    def _close(self) -> None:
-        # Closing with bytes unread resets the connection, and the client may lose the answer that was on its way.
-        with contextlib.suppress(OSError):
-            self.client.shutdown(socket.SHUT_WR)
-            for _ in range(16):
-                if not self.client.recv(_READ):
-                    break
-        self.client.close()
+    async def _linger(self) -> None:
+        """Takes what a client still sends: closing at once resets the connection, and the refusal may be lost on it."""
+        self.idle = True
+        self.client.shutdown(socket.SHUT_WR)
+        with trio.move_on_after(_LINGER):
+            while await self._receive():
+                pass
+
+    def has_input(self) -> bool:
+        """Has something come that was not read yet?"""
+        return bool(self._ahead) or _polled(self.client, select.POLLIN)
 
     async def _serve(self) -> None:
         door, reader = self.door, self.reader
@@ -246,16 +271,17 @@ class _Connection:
                 return
             begun = reader.begun
             reader.feed(data)
-            if reader.continues:
-                reader.continues = False
-                await self._send(_CONTINUE)
             if reader.ready:
                 if not await self._answer():
                     return
                 begun = False
-            # What has begun has to be whole in time; bytes that dribble in don't put that off.
-            if not (begun and reader.begun):
                 self.deadline = time.monotonic() + patience
+            elif reader.begun and not begun:
+                self.deadline = time.monotonic() + patience
+            # What has begun has to be whole in time: bytes that dribble in don't put that off, nor do blank lines.
+            if reader.continues:
+                reader.continues = False
+                self.client.send(_CONTINUE)
             self.idle = not reader.begun
             if self._gone or (self.idle and door.ending):
                 return
@@ -265,26 +291,36 @@ class _Connection:
         door, ready = self.door, self.reader.ready
         self.idle, self.deadline = False, _NEVER
         out: list[bytes] = []
+        size, turn = 0, time.perf_counter()
         goes_on = True
         for item in ready:
             if isinstance(item, Answer):
-                out.append(door.written(item, None, 0.0))
-                goes_on = False
+                out.append(door.written(item, _NONE, 0.0))
+                goes_on, self._may_send_more = False, True
                 break
             began = time.perf_counter()
+            if out and (size > _MOST_JOINED or began - turn > _TURN):
+                await self._send(b"".join(out))
+                out.clear()
+                await trio.lowlevel.checkpoint()
+                size, turn = 0, time.perf_counter()
+                began = turn
+            site = door.site
             outcome = door.answer(item)
             if isinstance(outcome, Unfinished):
-                if out:
-                    await self._send(b"".join(out))
-                    out.clear()
-                answer = await self._finish(outcome)
+                with door.under_way(site):
+                    answer = await self._finish(outcome, b"".join(out))
+                out.clear()
                 if answer is None:
                     return False
+                size, turn = 0, time.perf_counter()
             else:
                 answer = outcome
-            out.append(door.written(answer, item, time.perf_counter() - began))
+            data = door.written(answer, item, time.perf_counter() - began)
+            out.append(data)
+            size += len(data)
             if answer.close or not item.keep_alive or door.ending:
-                goes_on = False
+                goes_on, self._may_send_more = False, item.too_large
                 break
         ready.clear()
         await self._send(out[0] if len(out) == 1 else b"".join(out))
@@ -315,10 +351,12 @@ class _Connection:
 
     # Calls that wait or take long
 
-    async def _finish(self, call: Unfinished) -> Answer | None:
-        """Goes on with a call until its answer is there; None where the client has gone."""
+    async def _finish(self, call: Unfinished, before: bytes) -> Answer | None:
+        """Goes on with a call until its answer is there, None where the client has gone; `before` is sent first."""
         answer: Any = call
         try:
+            if before:
+                await self._send(before)
             with trio.CancelScope() as scope:
                 while isinstance(answer, Unfinished):
                     answer.on_cancel = scope.cancel
@@ -373,8 +411,21 @@ class _Connection:
             self._ahead_size += len(data)
 
     def _has_hung_up(self) -> bool:
-        poll = select.poll()
-        poll.register(self.client.fileno(), _HUNG_UP)
-        if poll.poll(0):
-            self._gone = True
+        self._gone = self._gone or _polled(self.client, _HUNG_UP)
         return self._gone
+
+
+def _polled(client: socket.socket, events: int) -> bool:
+    poll = select.poll()
+    poll.register(client.fileno(), events)
+    return bool(poll.poll(0))
+
+
+def _close(client: socket.socket) -> None:
+    # Closing with bytes unread resets the connection, and the client may lose the answer that was on its way.
+    with contextlib.suppress(OSError):
+        client.shutdown(socket.SHUT_WR)
+        for _ in range(16):
+            if not client.recv(_READ):
+                break
+    client.close()

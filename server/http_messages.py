@@ -7,7 +7,7 @@ Nothing here does I/O; `server.http_parser` makes Requests of bytes, and `server
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 class Request:
@@ -22,9 +22,10 @@ class Request:
     `address`   of the client, without a port
     `keep_alive` is false where the connection ends with its answer
     `too_large` is true where its body is over the limit: then it was not read, and `body` is empty
+    `gone`      tells whether the client has hung up meanwhile, so that nobody waits for the answer
     """
 
-    __slots__ = ("address", "body", "headers", "keep_alive", "method", "repeated", "target", "too_large")
+    __slots__ = ("address", "body", "gone", "headers", "keep_alive", "method", "repeated", "target", "too_large")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Request:
         self.repeated = repeated
         self.keep_alive = True
         self.too_large = False
+        self.gone: Callable[[], bool] = _stays
 
     @property
     def path(self) -> str:
@@ -57,6 +59,10 @@ class Request:
     def text(self, name: bytes) -> str:
         """A header as text; "" where it is missing."""
         return self.headers.get(name, b"").decode("latin-1")
+
+
+def _stays() -> bool:
+    return False
 
 
 class Answer:

@@ -6,20 +6,26 @@
 
 httptools does the tokenizing. It knows no limits and lets some things pass that a server must not (RFC 9112): what is
 looked at here is the size of head and body, the count of headers, the one Host, the form of the target, codings of the
-body, and upgrades.
+body, upgrades, and other protocols that look like HTTP. How bytes are cut into reads makes no difference to what is
+read, with one exception: of what shows nothing (see `_MOST_UNSEEN`), a single read may hold more.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httptools
 
 from server.http_messages import Answer, Request, text_answer
 
-MOST_HEAD = 32 * 1024  # bytes of names and values, and of the target
+MOST_HEAD = 32 * 1024  # bytes of the names and values of headers
 MOST_TARGET = 8 * 1024
 MOST_HEADERS = 100
+# Bytes of reads that show nothing of a request: a header, a trailer or a chunk's extension without an end, which
+# httptools keeps whole. More than any head that may pass, with what stands between its names and values.
+_MOST_UNSEEN = 64 * 1024
+_HOST = re.compile(rb"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
@@ -33,7 +39,7 @@ class RequestReader:
     """Reads the requests of one connection.
 
     `ready`     what was read and not yet taken
-    `begun`     whether a part of a request has come that is not in `ready` yet
+    `begun`     whether a request has begun to come that is not in `ready` yet; blank lines before one begin nothing
     `ended`     nothing more is read: a request was refused, or asked for the connection's end
     `continues` the client waits for a `100 Continue` before it sends a body; whoever sends that sets it back
     """
@@ -47,14 +53,19 @@ class RequestReader:
         self._address = address
         self._parser = httptools.HttpRequestParser(self)
         self._in_head = False
+        self._shows = False  # whether the read that is being looked at shows anything
+        self._unseen = 0
+        self._good_host: bytes | None = None
+        self._data = b""  # the read that is being looked at
+        self._before = bytearray()  # earlier reads of a head that is not whole
         self._reset()
 
     def feed(self, data: bytes) -> None:
         """Takes what came."""
         if self.ended:
             return
-        in_head = self._in_head
-        self.begun = True
+        self._shows = False
+        self._data = data
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -68,11 +79,15 @@ class RequestReader:
         except httptools.HttpParserError as problem:
             self._refuse(text_answer(400, f"the request is not HTTP/1.1: {_words(problem)}", close=True))
         else:
-            if in_head and self._in_head:
-                # A head that never ends gives no header to look at: what came for it is counted whole.
+            if self._shows:
+                self._unseen = 0
+            elif self.begun:
                 self._unseen += len(data)
-                if self._unseen > MOST_HEAD:
+                if self._unseen > _MOST_UNSEEN:
                     self._refuse(_too_large().answer)
+            if self._in_head:
+                self._before += data
+        self._data = b""
 
     def _refuse(self, answer: Answer) -> None:
         if not self.ended:  # else it stands behind a request that asked for the end: it is nobody's
@@ -92,10 +107,7 @@ class RequestReader:
         self._repeated: set[bytes] = set()
         self._count = 0
         self._size = 0
-        self._unseen = 0
-        self._chunks: list[bytes] = []
-        self._body_size = 0
-        self._upgrade = False
+        self._body: bytes | bytearray = b""
 
     # httptools calls these.
 
@@ -103,8 +115,7 @@ class RequestReader:
         if self.ended:
             return
         self._reset()
-        self._in_head = True
-        self.begun = True
+        self._in_head = self._shows = self.begun = True
 
     def on_url(self, part: bytes) -> None:
         self._target += part
@@ -139,10 +150,19 @@ class RequestReader:
             raise _Refused(505, f"this server speaks HTTP/1.1, not HTTP/{version}")
         if method not in METHODS:
             raise _Refused(501, f"the method {method} is not known here")
-        if b"host" not in headers or b"host" in self._repeated:
+        if self._is_other_protocol():
+            raise _Refused(505, "this server speaks HTTP/1.1, not RTSP")
+        host = headers.get(b"host")
+        if host is None or b"host" in self._repeated:
             raise _Refused(400, "a request needs exactly one `Host` header")
+        if host != self._good_host:
+            if not _HOST.fullmatch(host):
+                raise _Refused(400, "the `Host` header takes a name or an address, and perhaps a port")
+            self._good_host = host
         if not self._target.startswith(b"/"):
             raise _Refused(400, "the address of a request begins with `/`")
+        if b"#" in self._target:
+            raise _Refused(400, "the address of a request has no `#` in it")
         coding = headers.get(b"transfer-encoding")
         if coding is not None and (coding.lower() != b"chunked" or version == "1.0"):
             raise _Refused(501, "the only transfer coding that is known here is `chunked`, over HTTP/1.1")
@@ -160,13 +180,27 @@ class RequestReader:
                 raise _Refused(417, "the only thing to expect here is `100-continue`")
             self.continues = has_body and version == "1.1"
 
+    def _is_other_protocol(self) -> bool:
+        """Does this request's own first line name one? httptools takes RTSP for HTTP, and doesn't tell."""
+        data = self._data
+        if self._before:
+            data = bytes(self._before) + data
+            self._before.clear()
+        return b" RTSP/" in data and self._parser.get_method() + b" " + self._target + b" RTSP/" in data
+
     def on_body(self, part: bytes) -> None:
-        self.continues = False
-        self._body_size += len(part)
-        if self._body_size > self._most_body:
+        if self.ended:
+            return
+        self.continues, self._shows = False, True
+        size = len(self._body) + len(part)
+        if size > self._most_body:
             self._give_up_body()
-        elif not self.ended:
-            self._chunks.append(part)
+        elif not self._body:
+            self._body = part
+        else:  # bodies of many small chunks are put together as they come: each would cost more than it holds
+            if type(self._body) is bytes:
+                self._body = bytearray(self._body)
+            self._body += part
 
     def on_message_complete(self) -> None:
         if self.ended:
@@ -180,12 +214,11 @@ class RequestReader:
         self.ended = not request.keep_alive
 
     def _request(self) -> Request:
-        chunks = self._chunks
         return Request(
             self._method,
             self._target.decode("latin-1"),
             self._headers,
-            b"" if not chunks else chunks[0] if len(chunks) == 1 else b"".join(chunks),
+            bytes(self._body),
             self._address,
             frozenset(self._repeated) if self._repeated else _NONE,
         )
@@ -194,7 +227,7 @@ class RequestReader:
         """The body is too large: what it is answered is up to the site, and nothing is read after it."""
         if self.ended:
             return
-        self._chunks.clear()
+        self._body = b""
         request = self._request()
         request.keep_alive, request.too_large = False, True
         self.ready.append(request)
@@ -211,4 +244,6 @@ def _too_large() -> _Refused:
 def _words(problem: Any) -> str:
     """What the tokenizer found, as the end of a sentence."""
     text = str(problem).strip().rstrip(".")
+    if "-" in text.partition(" ")[0]:  # the name of a header
+        return text
     return text[:1].lower() + text[1:] if text else "its bytes make no sense"

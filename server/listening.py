@@ -13,19 +13,26 @@ class CannotListen(Exception):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes one that is free. Raises CannotListen."""
+    """A listening socket; port 0 takes one that is free. Raises CannotListen.
+
+    A name that has addresses of both kinds, such as `localhost`, is served at the one of IPv4, which every client
+    tries; `::` is all addresses, of both kinds.
+    """
     try:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError):
         raise CannotListen(
             f"there is no host `{host}` here: --host takes a name or an address of this machine"
         ) from None
-    family, kind, protocol, _, address = found[0]
-    listener = socket.socket(family, kind, protocol)
+    family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+    try:
+        listener = socket.socket(family, kind, protocol)
+    except OSError as problem:  # a machine without IPv6
+        raise CannotListen(_reason(problem, host, port)) from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
         listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as problem:

@@ -15,6 +15,7 @@ from server.visits import Web
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _OWN = frozenset((b"same-origin", b"none"))
+_PORTS = {"http": ":80", "https": ":443"}  # which an `Origin` leaves out, and a `Host` may name
 
 
 def foreign_host(web: Web, request: Request) -> str:
@@ -40,8 +41,9 @@ def is_own(web: Web, request: Request, origin: str) -> bool:
     """Is an `Origin` that of the site itself: of the request's own `Host`, or the one that --origin names?"""
     if web.origin:
         return origin.lower() == web.origin.lower()
-    parts = urlsplit(origin.lower())
-    return parts.scheme in ("http", "https") and parts.netloc == request.text(b"host").lower()
+    scheme, _, own = origin.lower().partition("://")
+    port = _PORTS.get(scheme)
+    return port is not None and own.removesuffix(port) == request.text(b"host").lower().removesuffix(port)
 
 
 def is_local(name: str) -> bool:

@@ -78,15 +78,17 @@ def compile_once(path: str, cache: CompiledCache) -> tuple[Module | None, list[t
     return module, [(one.severity, str(one)) for one in found]
 
 
-def compile_watched(path: str) -> tuple[Module | None, list[Diagnostic], list[str]]:
-    """As `compile_file`, and the paths of the files that it uses, from the main file's folder, also those not there."""
+def compile_watched(path: str) -> tuple[Module | None, list[Diagnostic], dict[str, bytes]]:
+    """As `compile_file`, and the bytes of the files that it uses, by their paths from the main file's folder; b"" for
+    one that is not there.
+    """
     name = shown(path)
     data = _read(path, f"{name}: error:", compiled=True)
     if _is_module(data) or path.endswith(".qvm"):
-        return _load(name, data), [], []
+        return _load(name, data), [], {}
     used: dict[str, bytes] = {}
     module, found = _compile(_decode(name, data, f"{name}:", "error: "), path, name, None, used)
-    return module, found, list(used)
+    return module, found, used
 
 
 def _compile(
@@ -185,13 +187,13 @@ class RunningProgram:
         self.main_file = main_file(module)
         self.max_compute = world.policy.max_compute or MAX_COMPUTE
 
-    def run_top_level(self, recorder: Recorder | None = None) -> None:
-        """Runs the files' top levels in their order. Raises Stop."""
+    def run_top_level(self, recorder: Recorder | None = None, max_steps: int | None = None) -> None:
+        """Runs the files' top levels in their order, each of `max_steps` at most. Raises Stop."""
         host = ProgramHost(self.world, self.world.database.scope())
         watched = host if recorder is None else recorder.top_level(host)
         try:
             for entry in self.module.entries:
-                run(self.program.call(entry, [], watched))
+                run(self.program.call(entry, [], watched, max_steps))
         finally:
             host.scope.finish()
         if recorder is not None:

@@ -305,7 +305,8 @@ class ToolCall(Unfinished):
         self._host = CallHost(running.world, scope, protocol.asking, self._answers, self._can_ask, read_only)
         self._host.visit, self._host.meta = self._visit, self._meta
         self._task = running.program.call(self._entry.tool.function, values, self._host, running.max_compute)
-        scope.request, scope.task, scope.max_compute = self._key, self._task, running.max_compute
+        scope.request = self._key if self._visit is None else self._visit.request
+        scope.task, scope.max_compute = self._task, running.max_compute
         if protocol.recorder is not None:
             self._task = protocol.recorder.call(
                 self._task, self._entry.tool.name, self._given, protocol.caller_of(self._visit)

@@ -20,7 +20,7 @@ from server import messages
 from server.messages import MOST_DEPTH, NotJson, depth_over
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from server.visits import Visit
 
@@ -38,7 +38,7 @@ def request_record(visit: Visit) -> dict[str, Any]:
     data = None
     if body:
         if kind == "application/x-www-form-urlencoded":
-            form = _fields(_pairs(body.decode("latin-1"), "form"))
+            form = _fields(_pairs(_utf8(body, "form"), "form"))
         elif kind == "multipart/form-data":
             form = _fields(_multipart(body, options.get("boundary", "")))
         elif kind == "application/json" or kind.endswith("+json"):
@@ -87,23 +87,24 @@ def json_value(body: bytes) -> Any:
 
 def _check_values(value: Any) -> None:
     """JSON may hold numbers and texts that no Quillo value can be. Raises a Stop that replies 400."""
-    waiting = [value]
+    waiting: list[Collection[Any]] = [[value]]
     while waiting:
-        item = waiting.pop()
-        kind = type(item)
-        if kind is dict:
-            waiting.extend(item.values())
-            waiting.extend(item)
-        elif kind is list:
-            waiting.extend(item)
-        elif kind is int:
-            if not _LEAST <= item <= _MOST:
+        items = waiting.pop()
+        kinds = set(map(type, items))
+        if dict in kinds or list in kinds:
+            for item in items:
+                if type(item) is dict:
+                    waiting += (item.values(), item)
+                elif type(item) is list:
+                    waiting.append(item)
+        if int in kinds:
+            numbers = [item for item in items if type(item) is int]
+            if min(numbers) < _LEAST or max(numbers) > _MOST:
                 raise malformed("the JSON of the request's body has a whole number past 64 bits in it")
-        elif kind is float:
-            # orjson reads a whole number past 64 bits as a float.
-            if item - item != 0:
-                raise malformed("the JSON of the request's body has a number in it that is too large")
-        elif kind is str and not _is_text(item):
+        # orjson reads a whole number past 64 bits as a float.
+        if float in kinds and any(type(item) is float and item - item != 0 for item in items):
+            raise malformed("the JSON of the request's body has a number in it that is too large")
+        if str in kinds and not _is_text("".join([item for item in items if type(item) is str])):
             raise malformed("the JSON of the request's body has half of a surrogate pair in a text")
 
 
@@ -132,6 +133,13 @@ def _content_type(header: str) -> tuple[str, dict[str, str]]:
 
     _, options = multipart.parse_options_header(header)
     return kind.strip().lower(), {name.lower(): value for name, value in options.items()}
+
+
+def _utf8(body: bytes, what: str) -> str:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise malformed(f"the request's {what} is not UTF-8") from None
 
 
 def _pairs(text: str, what: str) -> list[tuple[str, Any]]:
@@ -167,7 +175,7 @@ def _text_or_bytes(body: bytes) -> str | bytes:
 
 
 def _multipart(body: bytes, boundary: str) -> list[tuple[str, Any]]:
-    """The fields of a multipart form (RFC 7578): texts, and a file as { name, type, bytes }."""
+    """The fields of a multipart form (RFC 7578): texts, a file as { name, type, bytes }, null for no file."""
     import multipart
 
     if not boundary:
@@ -196,6 +204,8 @@ def _multipart(body: bytes, boundary: str) -> list[tuple[str, Any]]:
 
 def _part(segment: Any, data: bytes) -> Any:
     if segment.filename is not None:
+        if not segment.filename and not data:
+            return None  # a browser's word for a file field in which nothing was chosen
         return {
             "name": segment.filename.replace("\\", "/").rpartition("/")[2],
             "type": segment.content_type or "application/octet-stream",

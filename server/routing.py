@@ -5,12 +5,13 @@
     table.methods("/notes/7")                       those that a path has routes for
 
 A part of a path is more exact as text than as a whole number, that than as any text, and that than as the rest.
+A text in a route's path means what it decodes to: `/a%20b` and a request's `/a%20b` are the same.
 """
 
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 from qasm.module import Route
 
@@ -37,6 +38,8 @@ class _Pattern:
     def fits(self, pieces: list[str]) -> list[Any] | None:
         """The values of the path's names; None where it doesn't fit."""
         parts = self.parts
+        if not pieces and len(parts) == 1 and parts[0][0] == _REST:
+            return [""]  # `/` is to `/*rest` what `/files/` is to `/files/*rest`
         if len(pieces) != len(parts) and not (parts and parts[-1][0] == _REST and len(pieces) >= len(parts)):
             return None
         values: list[Any] = []
@@ -80,9 +83,10 @@ class RouteTable:
             if fixed is not None:
                 return fixed, []
         pieces = decoded(path)
-        fixed = self._fixed.get((method, "/" + "/".join(pieces))) if "%" in path else None
-        if fixed is not None and path.count("/") == len(pieces):
-            return fixed, []
+        if "%" in path:
+            fixed = self._fixed.get((method, _joined(pieces)))
+            if fixed is not None:
+                return fixed, []
         for pattern in self._patterns:
             if pattern.method == method:
                 values = pattern.fits(pieces)
@@ -93,7 +97,7 @@ class RouteTable:
     def methods(self, path: str) -> list[str]:
         """The methods that have a route for a path, sorted. Raises BadPath."""
         pieces = decoded(path)
-        joined = "/" + "/".join(pieces)
+        joined = _joined(pieces)
         found = {method for method, fixed in self._fixed if fixed == joined}
         found.update(pattern.method for pattern in self._patterns if pattern.fits(pieces) is not None)
         return sorted(found)
@@ -110,6 +114,17 @@ def decoded(path: str) -> list[str]:
         raise BadPath("the address is not UTF-8") from None
 
 
+def plain(path: str) -> str:
+    """A path decoded as a whole, as `build` names it; "" where a part holds a `/` of its own. Raises BadPath."""
+    return _joined(decoded(path)) if "%" in path else path
+
+
+def _joined(pieces: list[str]) -> str:
+    if any("/" in piece for piece in pieces):
+        return ""
+    return "/" + "/".join(pieces)
+
+
 def _pieces(path: str) -> list[str]:
     return [] if path == "/" else path[1:].split("/")
 
@@ -119,7 +134,7 @@ def _part(piece: str) -> tuple[int, str]:
         return (_INT if piece.endswith(":int") else _ANY), ""
     if piece.startswith("*"):
         return _REST, ""
-    return _TEXT, piece
+    return _TEXT, unquote(piece) if "%" in piece else piece
 
 
 def _whole(piece: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Serves a program over HTTP: makes its site, and with `watch` makes it anew when a file of the program changes.
+"""Serves a program over HTTP: makes its site, and (see `server.watching`) makes it anew when one of its files changes.
 
 served = Served(path, module, options)      runs the top level. Raises Stop
 trio.run(serve, served, listener, log)
@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from qvm.values import Stop
 from server.asking import Asking, UsedInDatabase, UsedInMemory
 from server.host import World
 from server.http_door import Door, Log, Options
 from server.http_mcp import CALLS_A_MINUTE, ToolDoor
 from server.limits import CallCount
-from server.policy import BESIDE, Policy, PolicyError, read_policies
-from server.programs import RunningProgram, compile_watched, folder_of
-from server.render import main_file, render
+from server.policy import Policy
+from server.programs import RunningProgram, folder_of
 from server.site import Site
 from server.visits import Web
 
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
     from qasm.module import Module
 
 MAX_BODY = 10 * 1024 * 1024  # bytes of a request's body, where nothing says less
-LOOK = 0.2  # seconds between two looks at the files
-_SETTLE = 0.05  # seconds that an editor gets to write a file to its end
-_GRACE = 10.0  # seconds for requests under way
 
 
 class ServeOptions:
@@ -76,14 +71,20 @@ class ServeOptions:
 
 
 class Served:
-    """A program that is served. Raises Stop where its top level stops, OSError where calls can't be recorded."""
+    """A program that is served. Raises Stop where its top level stops, OSError where calls can't be recorded.
 
-    def __init__(self, path: str, module: Module, options: ServeOptions, policy: Policy) -> None:
+    `again`: an earlier version of it is being served, and waits: the top level has no input, can't end the process, and
+    has `max_compute` steps.
+    """
+
+    def __init__(self, path: str, module: Module, options: ServeOptions, policy: Policy, again: bool = False) -> None:
         self.path = path
         self.module = module
         self.options = options
         self.policy = policy
         world = World(folder_of(path), options.output, options.log, policy, options.arguments, flush=options.flush)
+        if again:
+            world.serving = "quillo run"
         self.running = RunningProgram(module, world)
         recorder = None
         if options.record is not None:
@@ -93,7 +94,7 @@ class Served:
             known = [] if secret is None else [(secret, "QUILLO_SECRET")]
             recorder = Recorder(options.record, module, options.log, world.clock, known)
         try:
-            self.running.run_top_level(recorder)
+            self.running.run_top_level(recorder, self.running.max_compute if again else None)
             options.flush()
             world.serving = "quillo run"
             self.web = Web(self.running, options.secret, options.base, options.origin, options.local)
@@ -131,8 +132,12 @@ async def serve(
     access: Log | None = None,
     ready: Callable[[], None] | None = None,
     alive: int = -1,
+    announce: Callable[[Served, Served], None] | None = None,
 ) -> None:
-    """Serves until a signal says to end, or the other end of the descriptor `alive` is closed."""
+    """Serves until a signal says to end, or the other end of the descriptor `alive` is closed.
+
+    `ready` is called when it serves, `announce(new, old)` for each new version of a program that is watched.
+    """
     options = served.options
     gc.freeze()  # what is there now stays: no collection has to look at it again
     door = Door(served.site, Options(max_body=served.max_body, timing=options.watch), access, _fault(options.log))
@@ -143,7 +148,9 @@ async def serve(
                 nursery.start_soon(_end_when_closed, alive, door)
             watcher = None
             if options.watch:
-                watcher = Watcher(served, door)
+                from server.watching import Watcher
+
+                watcher = Watcher(served, door, announce)
                 nursery.start_soon(watcher.run)
             await door.serve(listener, ready)
             nursery.cancel_scope.cancel()
@@ -171,93 +178,3 @@ async def _end_on_signal(signals: Any, door: Door, scope: trio.CancelScope) -> N
 async def _end_when_closed(descriptor: int, door: Door) -> None:
     await trio.lowlevel.wait_readable(descriptor)
     door.end()
-
-
-class Watcher:
-    """Makes the site anew when a file of the program changes. A version that doesn't check, or whose top level stops,
-    leaves the old one serving, which says on its pages what is wrong with the new.
-    """
-
-    def __init__(self, served: Served, door: Door) -> None:
-        self.served = served
-        self._door = door
-        self._files = [file.name for file in served.module.files]
-        self._seen = self._look()
-
-    async def run(self) -> None:
-        while True:
-            await trio.sleep(LOOK)
-            now = self._look()
-            if now == self._seen:
-                continue
-            # Wait until the editor is done: two looks that are the same.
-            while True:
-                await trio.sleep(_SETTLE)
-                again = self._look()
-                if again == now:
-                    break
-                now = again
-            self._seen = now
-            old = self._reload()
-            if old is not None:
-                with trio.move_on_after(_GRACE):
-                    while self._door.busy:
-                        await trio.sleep(LOOK)
-                old.close()
-
-    def _reload(self) -> Served | None:
-        """The version that was served until now, where there is a new one."""
-        served, options = self.served, self.served.options
-        new, lines, files = reloaded(served)
-        self._files = sorted({*files, *(file.name for file in served.module.files)})
-        self._seen = self._look()
-        if new is None:
-            self._door.site.problems = lines  # type: ignore[attr-defined]
-            options.log("\n".join(lines))
-            options.log("quillo: the program before this change goes on serving")
-            return None
-        new.web.tokens.take_over(served.web.tokens)
-        self.served = new
-        self._door.site = new.site
-        options.log("quillo: reloaded")
-        return served
-
-    def _look(self) -> list[tuple[int, int, int] | None]:
-        folder, options = folder_of(self.served.path), self.served.options
-        paths = [self.served.path, *(os.path.join(folder, *name.split("/")) for name in self._files)]
-        paths.append(os.path.join(folder, BESIDE))
-        if options.policy_path is not None:
-            paths.append(options.policy_path)
-        return [_status(path) for path in paths]
-
-
-def _status(path: str) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def reloaded(served: Served) -> tuple[Served | None, list[str], list[str]]:
-    """The program as its files are now (None where it has errors), what was found, and the files that it uses."""
-    from compiler.source import SourceError
-
-    path, options = served.path, served.options
-    files: list[str] = []
-    try:
-        policy = read_policies(folder_of(path), options.policy_path)
-        module, found, files = compile_watched(path)
-    except (SourceError, PolicyError) as problem:
-        return None, [str(problem)], files
-    if module is None:
-        return None, [str(one) for one in found if one.severity == "error"], files
-    try:
-        return Served(path, module, options, policy), [], files
-    except Stop as stop:
-        return None, [render(stop, main_file(module))], files
-    except OSError as problem:
-        return None, [f"calls can't be recorded: {(problem.strerror or '').lower()}"], files
-
-
-__all__ = ["MAX_BODY", "ServeOptions", "Served", "Watcher", "reloaded", "serve"]

@@ -11,13 +11,14 @@ from __future__ import annotations
 import mimetypes
 import os
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from qvm.descriptions import wanted_text
 from qvm.text import to_json
 from qvm.values import Err, Markup, Response, Stop
 from server.arguments import Arguments, Refusal
-from server.compression import finish
-from server.error_page import error_page
+from server.compression import Kept, finish
+from server.error_page import diagnostics_page, error_page
 from server.http_messages import Answer, Request, text_answer
 from server.messages import written
 from server.origins import SAFE_METHODS, foreign_host, foreign_origin
@@ -25,7 +26,7 @@ from server.pages import Pages
 from server.protocol import Unfinished
 from server.render import render
 from server.request_values import json_value
-from server.routing import BadPath, RouteTable
+from server.routing import BadPath, RouteTable, plain
 from server.site_calls import SiteHost, call_function, run_rules
 from server.stages import Stages, begun
 from server.visits import Visit, Web
@@ -38,6 +39,7 @@ _OWN = "/_quillo/"
 _RPC = "/_quillo/rpc/"
 _OTHER_SITE = "another site may not change anything here"
 _JSON = b"content-type: application/json\r\ncache-control: no-store\r\nx-content-type-options: nosniff\r\n"
+_MOST_IN_HEADER = 200  # characters
 _TEXT_TYPES = {".css": "text/css", ".js": "text/javascript", ".mjs": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -56,13 +58,13 @@ class Site:
         self._routes = RouteTable(running.module.routes)
         self._functions = {route.path: route.function for route in running.module.routes if route.kind == "rpc"}
         self._arguments: dict[str, Arguments] = {}
-        self._builds: dict[str, Answer] = {}
+        self._builds: dict[str, Kept] = {}
 
     def build(self) -> None:
         """Works out what `build` declares, once, before anything is served. Raises Stop."""
         for route in self._running.module.routes:
             if route.kind == "build":
-                self._builds[route.path] = self._built(route)
+                self._builds[unquote(route.path)] = Kept(self._built(route))
 
     def begin(self, request: Request) -> Answer | Unfinished:
         """Takes one request."""
@@ -80,11 +82,12 @@ class Site:
             return text_answer(413, "the body of the request is too large", close=True)
         if path.startswith(_OWN):
             return self._own(path, request)
-        built = self._builds.get(path)
-        if built is not None and request.method in ("GET", "HEAD"):
-            return finish(Answer(built.status, built.headers, built.body), request)
         method = "GET" if request.method == "HEAD" else request.method
         try:
+            if self._builds and method == "GET":
+                built = self._builds.get(plain(path))
+                if built is not None:
+                    return built.answer(request)
             found = self._routes.find(method, path)
             if found is None:
                 return self._not_found(path, request)
@@ -97,9 +100,11 @@ class Site:
 
     def _not_found(self, path: str, request: Request) -> Answer:
         methods = self._routes.methods(path)
-        if path in self._builds and "GET" not in methods:
+        if plain(path) in self._builds and "GET" not in methods:
             methods.append("GET")
         if not methods:
+            if self.problems and b"text/html" in request.headers.get(b"accept", b""):
+                return diagnostics_page(404, self.problems)  # the newer version may have it
             return text_answer(404, "there is nothing here")
         if "GET" in methods:
             methods.append("HEAD")
@@ -122,8 +127,8 @@ class Site:
 
     def _sent(self, answer: Answer, visit: Visit) -> Answer:
         request = visit.request
-        if self.problems and answer.headers.startswith(b"content-type: text/html"):
-            answer.body = _with_problems(answer.body, self.problems)
+        if self.problems:
+            _tell_problems(answer, self.problems)
         answer.headers += visit.cookie_lines
         if b"cache-control:" not in answer.headers:
             # A page that is somebody's is nobody else's; all others may be kept as long as the tag is looked at.
@@ -148,6 +153,8 @@ class Site:
                 return self._pages.reply(stop.detail)
             except Stop as inner:
                 stop = inner
+        if stop.kind == "cancelled":  # in the middle of a statement: nobody is there to read an answer
+            return Answer(499, close=True)
         reference = os.urandom(4).hex()
         self._running.world.log(f"[{reference}] {render(stop, self._running.main_file)}")
         if self.watched:
@@ -179,7 +186,9 @@ class Site:
     # what is Quillo's own
 
     def _own(self, path: str, request: Request) -> Answer | Unfinished:
-        if path == "/_quillo/health" and request.method in ("GET", "HEAD"):
+        if path == "/_quillo/health":
+            if request.method not in ("GET", "HEAD"):
+                return text_answer(405, f"{request.method} is not for this address", b"allow: GET, HEAD\r\n")
             return text_answer(200, "ok", b"cache-control: no-store\r\n")
         if path == "/_quillo/describe" and self.watched and self.web.local and request.method in ("GET", "HEAD"):
             return Answer(200, _JSON, written(self.description()))
@@ -277,11 +286,17 @@ def _type_of(path: str, value: str | bytes) -> str:
     return f"{kind}; charset=utf-8" if kind.startswith("text/") or kind == "image/svg+xml" else kind
 
 
-def _with_problems(body: bytes, problems: list[str]) -> bytes:
-    """A page with what is wrong with the program's newer version at its top."""
+def _tell_problems(answer: Answer, problems: list[str]) -> None:
+    """Says what is wrong with the program's newer version: at the top of a page, else in a header."""
     from qvm.text import escape_html
 
+    if not answer.headers.startswith(b"content-type: text/html"):
+        first = problems[0].partition("\n")[0][:_MOST_IN_HEADER]
+        shown = "".join(letter if " " <= letter <= "~" else "?" for letter in first)
+        answer.headers += f"quillo-problem: {shown}\r\n".encode()
+        return
     rows = "\n".join(escape_html(line) for line in problems)
     notice = f'<pre role="alert">The program has errors; this is what it was before them.\n{rows}</pre><hr>'.encode()
+    body = answer.body
     place = body.find(b">", body.lower().find(b"<body")) + 1 if b"<body" in body.lower() else 0
-    return body[:place] + notice + body[place:]
+    answer.body = body[:place] + notice + body[place:]

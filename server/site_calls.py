@@ -71,7 +71,7 @@ def call_function(running: RunningProgram, host: SiteHost, function: Any, argume
         else:
             task = running.program.call_value(function, arguments, host, running.max_compute)
         scope = host.scope
-        scope.task, scope.max_compute, scope.request = task, running.max_compute, None
+        scope.task, scope.max_compute, scope.request = task, running.max_compute, visit.request
         outcome = yield from run_task(task)
         visit.steps += task.steps
     finally:

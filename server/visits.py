@@ -50,6 +50,7 @@ class Web:
         secure = origin.startswith("https://")
         self.sessions = Sessions(secret, running.module.name, base or "/", secure)
         self.tokens = Tokens(secret, running.world.database, self.clock)
+        running.world.database.give_up_when(_nobody_waits)
 
     def rule(self, name: str) -> Any:
         """The function that `tenant_from` or `locale_from` was given; None for none."""
@@ -167,6 +168,11 @@ class Visit:
     def cookie_lines(self) -> bytes:
         """The `Set-Cookie` headers of the answer."""
         return "".join(f"set-cookie: {line}\r\n" for line in self._lines.values()).encode("latin-1")
+
+
+def _nobody_waits(request: Request | None) -> bool:
+    """Has the client hung up whose request a long statement runs for?"""
+    return request is not None and request.gone()
 
 
 def user_text(user: Any) -> str:

@@ -23,7 +23,7 @@ def test_it_makes_the_files_and_says_what_to_type_next(tmp_path):
     assert {path.name for path in (tmp_path / "my-notes_2").iterdir()} == MADE
     lines = done.stdout.splitlines()
     assert lines[0] == "made my-notes_2 with main.qwe, quillo.policy.toml, .mcp.json, .gitignore, README.md"
-    assert lines[-3:] == ["  cd my-notes_2", "  quillo test main.qwe", "  quillo mcp main.qwe"]
+    assert lines[-3:] == ["  cd my-notes_2", "  quillo test main.qwe", "  quillo run main.qwe --watch"]
 
 
 def test_the_program_checks_without_a_word_and_is_in_the_one_style(made):
@@ -44,6 +44,19 @@ def test_its_tools_are_served_by_what_the_clients_file_names(made):
         tools = running.ask(request(1, "tools/list"))["result"]["tools"]
         assert [tool["name"] for tool in tools] == ["search_notes", "add_note", "clear_notes"]
         assert running.end()[::2] == (0, "")
+
+
+def test_its_page_is_served_at_once_and_adds_notes(made):
+    from tests.http.spawned import Running
+
+    with Running(made / "main.qwe", "--watch") as server:
+        assert "<ul></ul>" in server.send("GET", "/")[2]
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        for text in ("text=%3Cb%3EMilk", "text=", "other=1"):
+            status, headers, _ = server.send("POST", "/", text, **form)
+            assert (status, headers["location"]) == (303, "/")
+        assert "<ul><li>&lt;b&gt;Milk</li></ul>" in server.send("GET", "/")[2]
+        assert "with the header Authorization: Bearer qmcp_" in server.next_line()
 
 
 def test_the_readme_has_five_lines(made):

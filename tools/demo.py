@@ -95,7 +95,7 @@ async def over_http(served: Served, person: Person) -> None:
             title(f"add_note(text: {text!r}) over HTTP")
             show(await client.call_tool("add_note", {"text": text}))
         title("The page, as a browser gets it")
-        print("   " + await asyncio.to_thread(served.page))
+        print("   " + (await asyncio.to_thread(served.page)).strip().replace("\n", "\n   "))
         for _ in range(2):
             title("clear_notes() over HTTP: it asks the person before it deletes anything")
             show(await client.call_tool("clear_notes", {}))

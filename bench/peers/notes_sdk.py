@@ -1,10 +1,11 @@
-"""The peer of bench/notes.qwe: the same notes app on the official Python SDK (`mcp`), over stdio.
+"""The peer of bench/notes.qwe: the same notes app on the official Python SDK (`mcp`): stdio, or HTTP by --http PORT.
 
 The database is $NOTES_DB. It is written as the SDK's documentation shows; the tools are plain functions.
 """
 
 import os
 import sqlite3
+import sys
 import threading
 from typing import Annotated
 
@@ -70,4 +71,7 @@ def add(a: int, b: int) -> int:
 
 
 if __name__ == "__main__":
-    server.run()
+    if "--http" in sys.argv:
+        server.run("streamable-http", port=int(sys.argv[sys.argv.index("--http") + 1]))
+    else:
+        server.run()

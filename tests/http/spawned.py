@@ -25,7 +25,7 @@ class Running:
         self.process = spawn(["run", str(program), "--port", "0", *options], stdin=subprocess.DEVNULL, **more)
         assert self.process.stdout
         line = self.process.stdout.readline().decode()
-        found = re.search(r"http://[^/\s]+", line)
+        found = re.search(r"http://[^/\s]+", line)  # where it listens, which --origin is not
         if found is None:
             self.process.kill()
             raise AssertionError(line + self.process.communicate(timeout=PATIENCE)[1].decode())

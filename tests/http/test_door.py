@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
 import trio
 import trio.testing
 
 from qvm.host import Waiting
 from server.http_door import Door, Options
 from server.http_messages import Answer, Request, text_answer
-from server.listening import address_of, listen
+from server.listening import CannotListen, address_of, listen
 from server.protocol import Unfinished
 
 GET = b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -46,12 +48,21 @@ class Site:
         self.calls: list[Call] = []
         self.go = trio.Event()
         self.began = trio.Event()
+        self.slowly = trio.Event()
 
     def begin(self, request: Request) -> Answer | Unfinished:
         if request.target == "/fails":
             raise ZeroDivisionError("a fault")
+        if request.target == "/slowly":
+            self.slowly.set()
+            end = time.perf_counter() + 0.0005
+            while time.perf_counter() < end:
+                pass
+            return text_answer(200, "slowly done")
         if request.target == "/large":
             return text_answer(200, "x" * 8_000_000)
+        if request.too_large:
+            return Answer(413, b"", b"too large\n", close=True)
         if request.target == "/none":
             return Answer(204)
         if request.target in ("/waits", "/turns", "/stops"):
@@ -214,6 +225,84 @@ def test_a_client_that_wants_to_be_told_is_told_to_go_on():
     serving(test)
 
 
+def test_who_asks_to_go_on_is_told_after_what_came_before_is_answered():
+    async def test(served: Served) -> None:
+        stream = await served.client(
+            GET % b"/first" + b"POST /p HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+        )
+        found = await until(stream, b"HTTP/1.1 100 Continue\r\n\r\n")
+        assert b"GET /first 0\n" in found
+        await stream.send_all(b"ok")
+        await until(stream, b"POST /p 2\n")
+        await stream.aclose()
+
+    serving(test)
+
+
+def test_a_refused_upload_gets_its_answer_though_it_is_still_sending():
+    async def test(served: Served) -> None:
+        for head in (b"Content-Length: 40000000", b"Transfer-Encoding: gzip"):
+            stream = await served.client(b"POST /p HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n")
+            for _ in range(300):
+                await stream.send_all(b"x" * 65536)
+            found = await everything(stream)
+            assert found.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 501 "))
+            assert b"connection: close\r\n" in found
+            await stream.aclose()
+
+    serving(test)
+
+
+def test_requests_that_come_together_do_not_hold_up_others():
+    async def test(served: Served) -> None:
+        many = await served.client()
+
+        async def send() -> None:
+            await many.send_all(GET % b"/slowly" * 600 + b"GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(send)
+            await served.site.slowly.wait()
+            assert b"GET /quick 0" in await served.exchange(GET % b"/quick")
+            found = await everything(many)
+        assert found.count(b"slowly done") == 600
+        assert found.endswith(b"GET /end 0\n")
+
+    log = [target for target, _ in serving(test).log]
+    assert log.index("/quick") < log.index("/end") - 100
+
+
+def test_answers_to_a_client_that_takes_none_do_not_pile_up():
+    async def test(served: Served) -> None:
+        stream = await served.client(GET % b"/large" * 50)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert len(served.log) < 10
+        await stream.aclose()
+
+    serving(test)
+
+
+def test_a_call_behind_an_answer_that_nobody_takes_is_cancelled_when_the_client_goes(monkeypatch):
+    monkeypatch.setattr("server.http_door._MOST_JOINED", 100_000_000)
+    monkeypatch.setattr("server.http_door._TURN", 60.0)
+
+    async def test(served: Served) -> None:
+        stream = await served.client(GET % b"/large" + GET % b"/waits")
+        await served.site.began.wait()
+        await stream.aclose()
+        while not served.site.calls[0].cancelled:
+            await trio.lowlevel.checkpoint()
+
+    serving(test)
+
+
+def test_what_is_no_request_is_logged_too():
+    async def test(served: Served) -> None:
+        await served.exchange(GET % b"/a" + b"rubbish\r\n\r\n")
+
+    assert serving(test).log == [("/a", 200), ("-", 400)]
+
+
 def test_a_large_answer_arrives_whole():
     async def test(served: Served) -> None:
         found = await served.exchange(GET % b"/large")
@@ -307,6 +396,26 @@ def test_a_request_that_dribbles_in_is_given_up_in_time():
     serving(test, patience=PATIENCE, look=0.05)
 
 
+def test_blank_lines_keep_no_connection():
+    async def test(served: Served) -> None:
+        stream = await served.client()
+
+        async def dribble() -> None:
+            try:
+                while True:
+                    await stream.send_all(b"\r\n")
+                    await trio.sleep(PATIENCE / 10)
+            except trio.BrokenResourceError:
+                pass
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(dribble)
+            assert await everything(stream) == b""
+            nursery.cancel_scope.cancel()
+
+    serving(test, patience=PATIENCE, look=0.05)
+
+
 def test_an_idle_connection_is_closed_without_a_word():
     async def test(served: Served) -> None:
         assert await everything(await served.client()) == b""
@@ -380,6 +489,21 @@ def test_at_the_end_requests_under_way_are_answered_and_nobody_else_gets_in():
     serving(test)
 
 
+def test_at_the_end_what_has_come_is_answered():
+    async def test(served: Served) -> None:
+        streams = [await served.client(GET % b"/a") for _ in range(20)]
+        for stream in streams:
+            await until(stream, b"GET /a 0\n")
+        for stream in streams:
+            await stream.send_all(GET % b"/b")
+        served.door.end()
+        for stream in streams:
+            found = await everything(stream)
+            assert found.endswith(b"GET /b 0\n")
+
+    serving(test)
+
+
 def test_at_the_end_those_who_take_too_long_are_left():
     async def test(served: Served) -> None:
         await served.client(GET % b"/waits")
@@ -410,10 +534,6 @@ def test_a_site_may_be_replaced_while_it_serves():
 
 
 def test_an_address_that_cannot_be_served_is_one_clear_sentence():
-    import pytest
-
-    from server.listening import CannotListen
-
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(CannotListen, match=rf"port {port} of 127\.0\.0\.1 is in use"):
@@ -421,10 +541,21 @@ def test_an_address_that_cannot_be_served_is_one_clear_sentence():
     for host, words in (("192.0.2.1", "is no address of this machine"), ("no such host", "there is no host")):
         with pytest.raises(CannotListen, match=words):
             listen(host, 0)
+
+
+def test_a_name_is_served_where_every_client_finds_it():
+    with listen("localhost", 0) as listener:
+        assert address_of(listener)[0] == "127.0.0.1"
+
+
+def test_addresses_of_ipv6():
     if socket.has_ipv6:
         try:
-            six = listen("::1", 0)
+            six, every = listen("::1", 0), listen("::", 0)
         except CannotListen:
             return
-        with six:
+        with six, every:
             assert address_of(six)[0] == "[::1]"
+            # All addresses are those of IPv4 too.
+            with socket.create_connection(("127.0.0.1", address_of(every)[1])):
+                assert every.accept()[1][0] == "::ffff:127.0.0.1"

@@ -36,6 +36,9 @@ route GET /own = respond(200, <p>x</p>, { headers: own })
 route GET /user { set_session({ user: "a" })
   <p>x</p> }
 route GET /text = repeat("text ", 1000)
+route GET /head = <><head><title>Head</title></head><body class="a > b"><p>x</p></body></>
+route GET /tricky = <h1 title="<b> a>b" class={request.path}>A <i title="x>y">B</i></h1>
+route GET /nothing = <p title={"\\0a"}>{"b\\0"}</p>
 """
 
 
@@ -52,7 +55,22 @@ def tree(text: str) -> object:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/plain", "/body", "/whole", "/doctype", "/card", "/long", "/script", "/far", "/raw"]
+    "path",
+    [
+        "/",
+        "/plain",
+        "/body",
+        "/whole",
+        "/doctype",
+        "/card",
+        "/long",
+        "/script",
+        "/far",
+        "/raw",
+        "/head",
+        "/tricky",
+        "/nothing",
+    ],
 )
 def test_each_page_is_a_whole_valid_document(browser, path):
     page = browser.get(path)
@@ -72,6 +90,18 @@ def test_a_fragment_gets_a_head_and_its_first_heading_as_title(browser):
     assert tree(browser.get("/whole").text).find("head/title").text == "Own"
 
 
+def test_a_title_is_the_headings_text_whatever_stands_in_its_attributes(browser):
+    assert tree(browser.get("/tricky").text).find("head/title").text == "A B"
+    assert tree(browser.get("/tricky").text).find("body/h1").get("title") == "<b> a>b"
+    found = tree(browser.get("/head").text)
+    assert (found.find("head/title").text, found.find("body").get("class")) == ("Head", "a > b")
+
+
+def test_a_page_holds_no_nul(browser):
+    found = tree(browser.get("/nothing").text).find("body/p")
+    assert (found.get("title"), found.text) == ("\ufffda", "b\ufffd")
+
+
 def test_components_are_drawn_with_what_they_are_given(browser):
     assert "<section><h2>A &lt; B</h2><p>inside</p></section>" in browser.get("/card").text
 
@@ -87,6 +117,21 @@ def test_a_client_that_has_a_page_is_sent_nothing_again(browser):
         assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
     assert browser.get("/", If_None_Match='W/"other"').status == 200
     assert browser.get("/plain").headers["etag"] != tag
+
+
+def test_what_is_left_out_has_the_headers_that_it_would_have_had(browser):
+    whole = browser.get("/text")
+    again = browser.get("/text", If_None_Match=whole.headers["etag"], Accept_Encoding="br")
+    assert again.status == 304
+    assert again.headers == whole.headers
+
+
+def test_a_header_that_only_sounds_like_a_tag_is_none():
+    browser = Browser('route GET / = respond(200, "x", { headers: { "x-etag": "1" } })')
+    page = browser.get("/", If_None_Match='"x", ')
+    assert page.status == 200
+    assert page.headers["etag"].startswith('W/"')
+    browser.close()
 
 
 def test_a_page_that_sets_a_cookie_has_no_tag_and_is_private(browser):
@@ -164,6 +209,124 @@ def test_other_hosts_are_those_that_the_program_names(browser):
     assert "evil" not in str(policy(browser.get("/far-raw")))
 
 
+SOURCES = """
+route GET /img = <p><img src="https://a.example/x.png" srcset="https://b.example/x 1x, https://c.example/y 2x"></p>
+route GET /video = <video poster="https://a.example/x" src="https://b.example/y"></video>
+route GET /form = <form action="https://a.example/x"><button formaction="https://b.example/y">x</button></form>
+route GET /script = <p><script async={true} src="https://a.example/x.js"></script></p>
+route GET /short = <p><script src="//a.example/x.js"></script></p>
+route GET /nested = <p><script src="https://a.example/?u=https://b.example/"></script></p>
+route GET /frame = <iframe src="https://a.example:8443/x"></iframe>
+route GET /connect = <p><script>fetch("https://a.example/api"); new WebSocket('wss://b.example/ws')</script></p>
+route GET /style = <p><style>
+  @import url("https://a.example/a.css");
+  p { background: url(https://b.example/x) }
+</style></p>
+route GET /link = <p><link rel="stylesheet" href="https://a.example/a.css" media={"all"}></p>
+route GET /anchor = <p><a href="https://link.example/">x</a></p>
+"""
+
+
+@pytest.fixture(scope="module")
+def sources():
+    made = Browser(SOURCES)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "directive", "hosts"),
+    [
+        ("/img", "img-src", ["https://a.example", "https://b.example", "https://c.example"]),
+        ("/video", "img-src", ["https://a.example"]),
+        ("/video", "media-src", ["https://b.example"]),
+        ("/form", "form-action", ["https://a.example", "https://b.example"]),
+        ("/script", "script-src", ["https://a.example"]),
+        ("/short", "script-src", ["a.example"]),
+        ("/nested", "script-src", ["https://a.example"]),
+        ("/frame", "frame-src", ["https://a.example:8443"]),
+        ("/connect", "connect-src", ["https://a.example", "wss://b.example"]),
+        ("/style", "style-src", ["https://a.example"]),
+        ("/style", "img-src", ["https://b.example"]),
+        ("/style", "font-src", ["https://b.example"]),
+        ("/link", "style-src", ["https://a.example"]),
+    ],
+)
+def test_a_page_loads_from_where_the_programs_text_says(sources, path, directive, hosts):
+    found = policy(sources.get(path))[directive]
+    assert [source for source in found if source[0] != "'" and source != "data:"] == hosts
+
+
+def test_what_a_page_only_links_to_is_not_loaded(sources):
+    assert "example" not in sources.get("/anchor").headers["content-security-policy"]
+
+
+VALUES = """
+route GET / = <p><a href="https://link.example/">x</a></p>
+route GET /value {
+  let address = request.query.x
+  <div><img src={address}><script src={address}></script><iframe src={address}></iframe></div>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def addresses():
+    made = Browser(VALUES)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("host", ["https://evil.example", "evil.example", "https://link.example"])
+def test_values_say_whence_pictures_come_and_nothing_that_runs(addresses, host):
+    address = host if "//" in host else f"//{host}"
+    rules = policy(addresses.get(f"/value?x={quote(address)}/x"))
+    assert host in rules.pop("img-src")
+    assert "example" not in str(rules)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://*/x",
+        "https://*.example/x",
+        "https://a.example;script-src */",
+        "https://a.example, *",
+        "https://exämple/",
+        "https://a.example' 'unsafe-inline'/",
+        "https://'unsafe-inline'/",
+        "https://u:p@a.example/",
+        "https:// */",
+        "//*",
+        "https:*",
+    ],
+)
+def test_no_value_widens_a_policy(addresses, address):
+    header = addresses.get(f"/value?x={quote(address)}").headers["content-security-policy"]
+    for row in header.split("; "):
+        for source in row.split(" ")[1:]:
+            assert source in ("'self'", "'none'", "data:", "https://a.example"), header
+
+
+def test_the_digest_is_that_of_the_script_as_browsers_read_it():
+    browser = Browser("route GET / = <div>\r\n<script>let a = 1\r\nlet b = 2</script></div>\r\n")
+    page = browser.get("/")
+    text = parsed(page).find(".//script").text
+    assert digest(text) in policy(page)["script-src"]
+    browser.close()
+
+
+def test_a_handler_that_the_program_wrote_runs_and_no_other():
+    browser = Browser(
+        'route GET / = <div><button onclick="if (a > 1 && b < 2) go(&quot;x&quot;)">x</button>'
+        '{raw("<p onclick=\\"evil()\\">x</p>")}</div>'
+    )
+    rules = policy(browser.get("/"))
+    assert rules["script-src-attr"] == ["'unsafe-hashes'", digest('if (a > 1 && b < 2) go("x")')]
+    assert "'unsafe-hashes'" not in rules["script-src"]
+    browser.close()
+
+
 def test_the_program_may_set_its_own_headers(browser):
     page = browser.get("/own")
     assert page.headers["content-security-policy"] == "default-src 'none'"
@@ -184,6 +347,12 @@ route GET /picture = <img src={request.query.x} alt="">
 route GET /form = <form action={request.query.x}></form>
 route GET /frame = <iframe srcdoc={request.query.x}></iframe>
 route GET /handler = <p onclick={request.query.x}>x</p>
+route GET /animated = <svg><a><animate attributeName="href" values={request.query.x}></animate></a></svg>
+route GET /set = <svg><a><set attributeName="href" to={request.query.x}></set></a></svg>
+route GET /base = <p><base href={request.query.x}></p>
+route GET /object = <object data={request.query.x}></object>
+route GET /button = <button formaction={request.query.x}>x</button>
+route GET /xlink = <svg><a xlink:href={request.query.x}></a></svg>
 route GET /json = { x: request.query.x }
 route GET /echo = request.query.x
 route GET /missing/:x = reply404(x)
@@ -234,6 +403,12 @@ def test_an_address_runs_nothing(contexts, text):
         ("/link", ("javascript:", "vbscript:")),
         ("/picture", ("javascript:", "vbscript:", "data:")),
         ("/form", ("javascript:", "vbscript:", "data:")),
+        ("/object", ("javascript:", "vbscript:", "data:")),
+        ("/button", ("javascript:", "vbscript:", "data:")),
+        ("/xlink", ("javascript:", "vbscript:", "data:")),
+        ("/base", ("javascript:", "vbscript:")),
+        ("/animated", ("javascript:", "vbscript:")),
+        ("/set", ("javascript:", "vbscript:")),
     ):
         page = contexts.get(f"{path}?x={quote(text)}")
         if start.startswith(refused) and not start.startswith("data:image/"):
@@ -241,6 +416,12 @@ def test_an_address_runs_nothing(contexts, text):
         else:
             assert page.status == 200, path
             assert elements(parsed(page)) == elements(parsed(contexts.get(f"{path}?x=harmless")))
+
+
+@pytest.mark.parametrize("text", ["#;javascript:alert(1)", "/a; java\tscript:alert(1)", "x;VBScript:x"])
+def test_no_part_of_an_animations_values_runs_anything(contexts, text):
+    assert contexts.get(f"/animated?x={quote(text)}").status == 500
+    assert contexts.get("/animated?x=0;1;2").status == 200
 
 
 @pytest.mark.parametrize("text", XSS)

@@ -72,6 +72,36 @@ BAD = {
     "HTTP/1.2": (b"GET / HTTP/1.2\r\n" + HOST + b"\r\n", 400),
     "no host": (b"GET / HTTP/1.1\r\n\r\n", 400),
     "two hosts": (b"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+    "no name of a host": (b"GET / HTTP/1.1\r\nHost:\r\n\r\n", 400),
+    "a host with a user": (b"GET / HTTP/1.1\r\nHost: someone@x\r\n\r\n", 400),
+    "a host with a path": (b"GET / HTTP/1.1\r\nHost: x/y\r\n\r\n", 400),
+    "a host with a blank": (b"GET / HTTP/1.1\r\nHost: x y\r\n\r\n", 400),
+    "markup for a host": (b"GET / HTTP/1.1\r\nHost: <script>\r\n\r\n", 400),
+    "a fragment": (b"GET /a#b HTTP/1.1\r\n" + HOST + b"\r\n", 400),
+    "RTSP": (b"GET / RTSP/1.1\r\n" + HOST + b"\r\n", 505),
+    "RTSP 1.0": (b"OPTIONS /a RTSP/1.0\r\n" + HOST + b"\r\n", 505),
+    "ICE": (b"SOURCE / ICE/1.0\r\n" + HOST + b"\r\n", 501),
+    "no length": (b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length:\r\n\r\n", 400),
+    "length with an underscore": (b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 1_0\r\n\r\n0123456789", 400),
+    "length in base 16": (b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 0x1\r\n\r\n0", 400),
+    "a length behind chunks": (
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 5\r\n\r\nhello",
+        400,
+    ),
+    "chunked and more": (b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\n", 501),
+    "bare line feed in chunks": (b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1\na\n0\n\n", 400),
+    "chunk without an end": (
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
+        400,
+    ),
+    "endless extension of a chunk": (
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"x" * 6 * MOST_HEAD,
+        431,
+    ),
+    "endless trailer": (
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"x" * 6 * MOST_HEAD,
+        431,
+    ),
     "absolute form": (b"GET http://x/ HTTP/1.1\r\n" + HOST + b"\r\n", 400),
     "asterisk form": (b"OPTIONS * HTTP/1.1\r\n" + HOST + b"\r\n", 400),
     "authority form": (b"CONNECT x:443 HTTP/1.1\r\n" + HOST + b"\r\n", 501),
@@ -128,6 +158,75 @@ def test_a_good_request_before_a_bad_one_is_still_answered(name):
     assert bad.status == status
 
 
+@pytest.mark.parametrize(
+    "host", [b"x", b"my_app", b"a.b-c:8080", b"127.0.0.1:1", b"[::1]:8080", b"[fe80::1]", b"xn--bcher-kva.de"]
+)
+def test_hosts_are_names_or_addresses_and_perhaps_a_port(host):
+    [request] = read(b"GET / HTTP/1.1\r\nHost: " + host + b"\r\n\r\n").ready
+    assert isinstance(request, Request)
+    assert request.headers[b"host"] == host
+
+
+def test_blank_lines_before_a_request_begin_nothing():
+    reader = read(b"\r\n\r\n")
+    assert not reader.begun
+    reader.feed(b"\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n\r\n")
+    [request] = reader.ready
+    assert isinstance(request, Request)
+    assert not reader.begun
+    reader.feed(b"G")
+    assert reader.begun
+
+
+def test_words_in_a_request_name_no_other_protocol():
+    data = (
+        b"POST /rtsp HTTP/1.1\r\nHost: x\r\nA: GET /rtsp RTSP/1.0\r\nContent-Length: 20\r\n\r\n"
+        b"GET / RTSP/1.0\r\n\r\n\r\n"
+    )
+    for size in (len(data), 50, 1):
+        [request] = read(*[data[at : at + size] for at in range(0, len(data), size)]).ready
+        assert isinstance(request, Request)
+
+
+def test_a_head_up_to_the_limits_passes_however_it_comes():
+    head = b"GET /" + b"a" * (MOST_TARGET - 1) + b" HTTP/1.1\r\nHost: x\r\n"
+    for number in range(MOST_HEADERS - 1):
+        head += b"%02d: %s\r\n" % (number, b"x" * (MOST_HEAD // MOST_HEADERS - 2))
+    head += b"\r\n"
+    for size in (len(head), 65536, 5000, 7):
+        [request] = read(*[head[at : at + size] for at in range(0, len(head), size)]).ready
+        assert isinstance(request, Request)
+        assert len(request.headers) == MOST_HEADERS
+
+
+def test_many_requests_in_a_row_are_no_long_head():
+    stream = b"GET /abc HTTP/1.1\r\nHost: x\r\nA: b\r\n\r\n" * 6000
+    for size in (65536, 65521, 40_001):
+        reader = read(*[stream[at : at + size] for at in range(0, len(stream), size)])
+        assert len(reader.ready) == 6000
+        assert not reader.ended
+
+
+def test_a_body_of_many_small_chunks_costs_no_more_than_it_holds():
+    import tracemalloc
+
+    reader = RequestReader(1_000_000, "127.0.0.1")
+    reader.feed(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    piece = b"1\r\nx\r\n" * 10_000
+    tracemalloc.start()
+    try:
+        for _ in range(10):
+            reader.feed(piece)
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < 300_000
+    reader.feed(b"0\r\n\r\n")
+    [request] = reader.ready
+    assert isinstance(request, Request)
+    assert request.body == b"x" * 100_000
+
+
 def test_nothing_is_read_behind_the_last_request_of_a_connection():
     for head in (b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"GET / HTTP/1.0\r\nHost: x\r\n\r\n"):
         for behind in (b"", b"GET /more HTTP/1.1\r\nHost: x\r\n\r\n", b"\x00rubbish"):
@@ -176,11 +275,26 @@ def test_a_client_that_waits_to_send_its_body_is_told_once():
     assert not read(b"GET / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n").continues
 
 
+def test_nobody_is_asked_for_a_body_that_is_refused_or_too_large():
+    for wrong in (b"Content-Length: 1001\r\n", b"Content-Length: 5\r\nTransfer-Encoding: gzip\r\n", b"Host: y\r\n"):
+        reader = read(b"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n" + wrong + b"\r\n")
+        assert not reader.continues
+        assert reader.ended
+
+
 STREAMS = [data for data, _ in BAD.values() if len(data) < 400] + [
     b"GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n",
     b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n",
     b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhelloGET /b HTTP/1.1\r\nHost: x\r\n\r\n",
 ]
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_stream_may_be_cut_anywhere(stream):
+    whole = seen(read(stream))
+    for place in range(1, len(stream)):
+        assert seen(read(stream[:place], stream[place:])) == whole
+    assert seen(read(*[stream[at : at + 1] for at in range(len(stream))])) == whole
 
 
 @settings(max_examples=300, deadline=None)
@@ -206,3 +320,6 @@ def test_no_bytes_whatever_raise_anything(parts, data):
     reader = read(*[stream[at : at + 17] for at in range(0, len(stream), 17)])
     for one in reader.ready[:-1]:
         assert isinstance(one, Request)
+    if stream:
+        whole = read(stream)
+        assert (seen(reader), reader.ended, reader.begun) == (seen(whole), whole.ended, whole.begun)

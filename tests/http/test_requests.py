@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from qvm.values import Stop
+from server.http_messages import Request
+from server.visits import Visit
 from tests.http.sites import Browser
 
 PROGRAM = """
@@ -20,6 +26,8 @@ route POST /upload {
   { name: file.name, type: file.type, size: len(file.bytes), text: base64(file.bytes), title: request.form.title }
 }
 """
+
+WEB = Browser("route POST /form = 1")
 
 
 @pytest.fixture
@@ -58,6 +66,16 @@ def test_a_form_is_texts_the_last_of_a_name_counts_and_brackets_gather(browser):
     }
 
 
+def test_letters_of_a_form_need_not_be_encoded(browser):
+    page = browser.send("POST", "/form", "name=Zoë&ключ=1".encode(), content_type="application/x-www-form-urlencoded")
+    assert page.json == {"name": "Zoë", "ключ": "1"}
+
+
+def test_of_a_query_the_last_of_a_name_counts_and_brackets_gather(browser):
+    found = browser.get("/echo/x?a=1&a=2&t[]=1&t[]=2&=x&b&c=").json["query"]
+    assert found == {"a": "2", "t": ["1", "2"], "": "x", "b": "", "c": ""}
+
+
 def multipart(*parts: bytes) -> bytes:
     return b"".join(b"--XX\r\n" + part + b"\r\n" for part in parts) + b"--XX--\r\n"
 
@@ -80,9 +98,50 @@ def test_a_multipart_form_gives_texts_and_files(browser):
     }
 
 
+def test_a_file_field_in_which_nothing_was_chosen_is_null(browser):
+    nothing = (
+        b'Content-Disposition: form-data; name="file"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n'
+    )
+    page = browser.send("POST", "/form", multipart(nothing, TITLE), content_type="multipart/form-data; boundary=XX")
+    assert page.json == {"file": None, "title": "Über"}
+
+
+def test_files_of_one_name_are_gathered_by_brackets(browser):
+    part = b'Content-Disposition: form-data; name="f[]"; filename="%s"\r\n\r\n%s'
+    body = multipart(part % (b"a.txt", b"A"), part % (b"b.txt", b"B\r\n--X"))
+    page = browser.send("POST", "/form", body, content_type='multipart/form-data; boundary="XX"')
+    assert [(one["name"], base64.b64decode(one["bytes"])) for one in page.json["f"]] == [
+        ("a.txt", b"A"),
+        ("b.txt", b"B\r\n--X"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "kind", ["", ";", "a/b;", "multipart/form-data;;;=;", 'multipart/form-data; boundary="X', "multipart", "x" * 5000]
+)
+def test_any_content_type_is_answered(browser, kind):
+    assert browser.send("POST", "/form", b"--XX\r\n\r\n", content_type=kind).status in (200, 400)
+    assert not browser.log
+
+
+@given(data=st.binary(max_size=200), cut=st.integers(0, 300))
+def test_a_multipart_form_that_is_damaged_is_read_or_refused(data, cut):
+    whole = multipart(FILE, TITLE)
+    body = whole[:cut] + data + whole[cut:]
+    visit = Visit(WEB.site.web, Request("POST", "/form", {b"content-type": b"multipart/form-data; boundary=XX"}, body))
+    refused: Any = None
+    try:
+        form = visit.record["form"]
+    except Stop as stop:
+        form, refused = {}, stop
+    assert refused is None or (refused.kind == "reply" and refused.detail.status == 400)
+    assert all(type(name) is str for name in form)
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
+        (b"a=\xff", "application/x-www-form-urlencoded"),
         (multipart(FILE)[:-10], "multipart/form-data; boundary=XX"),
         (b"nothing", "multipart/form-data; boundary=XX"),
         (multipart(FILE), "multipart/form-data"),
@@ -137,6 +196,16 @@ def test_a_body_of_another_kind_is_left_alone(browser):
         ({"Origin": "http://localhost:8081"}, 403),
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 403),
+        ({"Origin": "http://["}, 403),
+        ({"Origin": "http://[::1"}, 403),
+        ({"Origin": "ftp://localhost:8080"}, 403),
+        ({"Origin": "http://localhost:8080/"}, 403),
+        ({"Origin": "http://localhost:8080@evil.example"}, 403),
+        ({"Origin": "http://localhost:8080", "Sec_Fetch_Site": "same-site"}, 200),
+        ({"Origin": "http://localhost", "host": "localhost:80"}, 200),
+        ({"Origin": "https://localhost", "host": "localhost"}, 200),
+        ({"Origin": "https://localhost", "host": "localhost:80"}, 403),
     ],
 )
 def test_another_site_may_not_change_anything(browser, headers, status):

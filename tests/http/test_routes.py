@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+
+import brotli
 import pytest
 
-from tests.http.sites import Browser
+from qvm.values import Stop
+from server.http_messages import Request
+from server.protocol import Unfinished
+from tests.http.sites import Browser, Page
 
 ROUTES = """
 route GET / = "home"
@@ -17,6 +23,9 @@ route POST /notes/:name = `posted ${name}`
 route GET /files/*rest = `rest ${rest}`
 route GET /a/:x/:y:int = `${x} ${y}`
 route GET /slash/ = "with a slash"
+route GET /deep/er = "two parts"
+route GET /a%20place = "a place"
+route GET /straße = "a street"
 """
 
 
@@ -49,6 +58,11 @@ def routes():
         ("/files/", "rest "),
         ("/a/b/3", "b 3"),
         ("/slash/", "with a slash"),
+        ("/deep/er", "two parts"),
+        ("/d%65ep/er", "two parts"),
+        ("/a%20place", "a place"),
+        ("/%61%20place", "a place"),
+        ("/stra%C3%9Fe", "a street"),
     ],
 )
 def test_the_more_exact_path_wins_and_its_names_are_values(routes, path, text):
@@ -57,6 +71,19 @@ def test_the_more_exact_path_wins_and_its_names_are_values(routes, path, text):
     if text is not None:
         assert page.text == text
         assert page.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+def test_a_slash_that_is_encoded_divides_nothing(routes):
+    for path in ("/deep%2Fer", "/deep%2fer", "/notes%2Fnew", "/slash%2F"):
+        for method in ("GET", "POST", "OPTIONS"):
+            assert routes.send(method, path).status == 404, path
+
+
+def test_the_rest_of_a_path_may_be_nothing():
+    browser = Browser("route GET /*rest = `<${rest}>`\nroute GET /files/*rest = `files <${rest}>`")
+    for path, text in (("/", "<>"), ("/x", "<x>"), ("/x/", "<x/>"), ("/files/", "files <>"), ("/files", "<files>")):
+        assert browser.get(path).text == text
+    browser.close()
 
 
 @pytest.mark.parametrize("path", ["/nope", "/notes/7/nope", "/notes/", "/files", "/slash", "//", "/a/b/c", "/a//3"])
@@ -111,6 +138,10 @@ route GET /err = err("secret reason")
 route GET /stop = 1 / (0 * 1)
 route GET /function = x => x
 route GET /nan = { a: 0.0 / 0.0 }
+route GET /feed = respond(200, <rss><item>a &lt; b</item></rss>, { headers: { "Content-Type": "application/rss+xml" } })
+route GET /told = respond(200, <h1>Told</h1>, { headers: { "Content-Type": "text/html; charset=utf-8" } })
+route GET /reset = respond(205, "x")
+route GET /wide = redirect("/café/a b?q=%20&r=[1]#é")
 route GET /sneaky = respond(200, "x", { headers: { "content-length": "99", "connection": "keep-alive" } })
 """
 
@@ -157,6 +188,24 @@ def test_a_redirect_says_where_to(values):
     page = values.get("/there")
     assert (page.status, page.headers["location"], page.body) == (303, "/text", b"")
     assert values.get("/moved").headers["location"] == "https://example.com/x?a=b"
+
+
+def test_the_address_of_a_redirect_is_one_that_every_client_can_read(values):
+    assert values.get("/wide").headers["location"] == "/caf%C3%A9/a%20b?q=%20&r=[1]#%C3%A9"
+
+
+def test_markup_that_is_said_to_be_something_else_is_no_page(values):
+    page = values.get("/feed")
+    assert (page.headers["content-type"], page.text) == ("application/rss+xml", "<rss><item>a &lt; b</item></rss>")
+    assert "content-security-policy" not in page.headers
+    page = values.get("/told")
+    assert [value for name, value in page.lines if name == "content-type"] == ["text/html; charset=utf-8"]
+    assert "<title>Told</title>" in page.text
+    assert "content-security-policy" in page.headers
+
+
+def test_a_status_that_has_no_body_is_sent_without_one(values):
+    assert values.get("/reset").body == b""
 
 
 def test_headers_of_the_connection_are_not_the_programs_to_set(values):
@@ -225,6 +274,140 @@ def test_build_is_worked_out_once_and_served_with_a_tag():
     assert "<title>About</title>" in browser.get("/about").text
     page = browser.post("/app.css")
     assert (page.status, page.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
+    assert browser.get("/app%2Ecss").text == "/* 1 */"
+    assert browser.send("HEAD", "/app.css").headers["etag"] == first.headers["etag"]
+    browser.close()
+
+
+def test_what_is_built_is_made_small_once_for_each_client_that_takes_it():
+    text = 'build "/long.css" = repeat("p { color: red }\\n", 500)\nbuild "/own.txt" = respond(200, "x", own)\n'
+    browser = Browser(
+        text + 'let own = { headers: { "etag": "\\"mine\\"", "cache-control": "max-age=60" } }\nroute GET / = 1'
+    )
+    whole = browser.get("/long.css")
+    for accepted, coding, undo in (("gzip", "gzip", gzip.decompress), ("br, gzip", "br", brotli.decompress)):
+        page = browser.get("/long.css", Accept_Encoding=accepted)
+        assert page.headers["content-encoding"] == coding
+        assert undo(page.body) == whole.body
+        assert browser.get("/long.css", Accept_Encoding=accepted).body is page.body
+        assert page.headers["etag"] == whole.headers["etag"]
+    assert browser.get("/long.css", Accept_Encoding="gzip", If_None_Match=whole.headers["etag"]).status == 304
+    assert "content-encoding" not in browser.get("/long.css", Accept_Encoding="identity").headers
+    own = browser.get("/own.txt")
+    assert (own.headers["etag"], own.headers["cache-control"]) == ('"mine"', "max-age=60")
+    assert browser.get("/own.txt", If_None_Match='"mine"').status == 304
+    browser.close()
+
+
+# --- requests beside each other
+
+WAITING = """
+db.open(":memory:")
+db.exec("create table t (n integer)")
+tenant_from(r => r.headers["x-tenant"])
+route GET /who/:name {
+  set_session({ user: name })
+  sleep("1h")
+  { user: session().user, tenant: tenant(), path: request.path }
+}
+route POST /slow {
+  db.transaction(() => {
+    db.exec("insert into t values (1)")
+    sleep("1h")
+  })
+  "kept"
+}
+route POST /quick { db.exec("insert into t values (2)").changes }
+route GET /rows = for row in db.query("select n from t") => row.n
+route GET /now = 1
+"""
+
+
+@pytest.fixture
+def waiting():
+    made = Browser(WAITING)
+    yield made
+    made.close()
+
+
+def begin(browser, method, path, **headers):
+    given = {
+        b"host": b"localhost",
+        **{name.replace("_", "-").encode(): value.encode() for name, value in headers.items()},
+    }
+    return browser.site.begin(Request(method, path, given))
+
+
+def test_requests_that_wait_beside_each_other_keep_their_own_session_tenant_and_request(waiting):
+    ana = begin(waiting, "GET", "/who/ana", x_tenant="north")
+    ben = begin(waiting, "GET", "/who/ben", x_tenant="south")
+    assert isinstance(ana, Unfinished)
+    assert isinstance(ben, Unfinished)
+    assert waiting.get("/now").text == "1"
+    for call, name, tenant in ((ben, "ben", "south"), (ana, "ana", "north")):
+        page = Page(call.resume(None))
+        assert page.json == {"user": name, "tenant": tenant, "path": f"/who/{name}"}
+        assert page.cookies
+        assert page.headers["cache-control"] == "private, no-cache"
+
+
+def test_a_request_whose_client_has_gone_takes_its_transaction_back_and_others_go_on(waiting):
+    slow = begin(waiting, "POST", "/slow")
+    assert isinstance(slow, Unfinished)
+    slow.cancel()
+    assert waiting.post("/quick").json == 1
+    assert waiting.get("/rows").json == [2]
+
+
+def test_what_fails_while_it_waits_is_a_failure_of_its_request_alone(waiting):
+    slow = begin(waiting, "POST", "/slow")
+    answer = Page(slow.fail(Stop("the wait broke")))
+    assert (answer.status, answer.text[:16]) == (500, "internal error (")
+    assert "the wait broke" in waiting.log[-1]
+    assert waiting.get("/rows").json == []
+
+
+def test_each_request_has_its_own_values(waiting):
+    browser = Browser("""
+        route GET /request {
+          let mine = request
+          mine.path = "changed"
+          mine.query["more"] = "1"
+          [mine.path, request.path, request.query]
+        }
+        route GET /session {
+          set_session({ user: "a", list: [1] })
+          let mine = session()
+          mine.list[0] = 2
+          mine.user = "b"
+          [mine, session()]
+        }
+    """)
+    assert browser.get("/request?q=1").json == ["changed", "/request", {"q": "1"}]
+    assert browser.get("/session").json == [{"user": "b", "list": [2]}, {"user": "a", "list": [1]}]
+    browser.close()
+
+
+@pytest.mark.parametrize("code", ["exit(3)", "read_line()", 'tenant_from(r => "x")', 'db.open("other.db")'])
+def test_a_request_does_not_do_what_is_the_programs_start_or_end(code):
+    browser = Browser(f"route GET / {{ {code} }}\nroute GET /ok = 1")
+    assert browser.get("/").status == 500
+    assert browser.get("/ok").status == 200
+    browser.close()
+
+
+def test_nobody_is_asked_by_a_page():
+    browser = Browser('route GET / = [confirm("Sure?"), about("Who?", { a: "All", b: "None" }, "b")]')
+    assert browser.get("/").json == [True, "b"]
+    browser.close()
+
+
+def test_health_is_told_to_whoever_asks():
+    browser = Browser("route GET / = 1")
+    assert (browser.get("/_quillo/health").text, browser.send("HEAD", "/_quillo/health").status) == ("ok\n", 200)
+    page = browser.post("/_quillo/health")
+    assert (page.status, page.headers["allow"]) == (405, "GET, HEAD")
+    assert browser.get("/_quillo/nothing").status == 404
     browser.close()
 
 

@@ -113,6 +113,51 @@ def test_under_watch_a_token_for_trying_the_door_is_printed(program):
         assert (status, answer["result"]["structuredContent"]) == (200, {"result": 3})
 
 
+def test_behind_a_proxy_both_addresses_are_told(program):
+    with Running(program, "--origin", "https://Example.com/", env=SECRET) as server:
+        found = re.fullmatch(
+            rf"quillo: {program} is served at https://example\.com/, and listens at (http://127\.0\.0\.1:\d+)\n",
+            server.said[0],
+        )
+        assert found is not None
+        assert found[1] == server.address
+
+
+def test_under_watch_the_door_is_named_when_the_first_tool_is_there(program):
+    with Running(program, "--watch", env=SECRET) as server:
+        program.write_text(PAGE + TOOL)
+        assert "with the header Authorization: Bearer qmcp_" in server.next_line()
+        assert server.next_line().startswith("quillo: claude mcp add --transport http main ")
+
+
+def test_a_program_that_serves_nothing_ends_and_has_no_use_for_watch(program):
+    program.write_text('print("done")\n')
+    done = quillo("run", str(program), "--watch")
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert done.stderr == "quillo: there is nothing to serve here: --watch is for programs with routes or tools\n"
+
+
+def test_an_interrupt_before_it_serves_ends_it_without_a_word(program):
+    program.write_text('print("top")\nsleep("1h")\n' + PAGE)
+    environment = {**_environment(), "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [*_command(), str(program), "--port", "0"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout
+    assert process.stdout.readline() == b"top\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=PATIENCE) == (b"", b"")
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_it_serves_is_its_end_with_status_0(program, number):
+    server = Running(program, env=SECRET)
+    server.process.send_signal(number)
+    _, errors = server.process.communicate(timeout=PATIENCE)
+    assert (server.process.returncode, errors) == (0, b"")
+
+
 def test_what_is_printed_goes_to_standard_output_and_failures_to_standard_error(program):
     program.write_text('print("top")\nroute GET / { print("in a request")\n 1 / 0 }\n')
     process = subprocess.Popen(
@@ -149,6 +194,14 @@ def _environment() -> dict[str, str]:
         (["--base", "/a b"], 2, "--base takes a path such as /shop"),
         (["--origin", "example.com"], 2, "--origin takes an address such as https://example.com"),
         (["--origin", "https://example.com/x"], 2, "--origin takes an address such as https://example.com"),
+        (["--origin", "https://a b"], 2, "--origin takes an address such as https://example.com"),
+        (["--origin", "https://ana@example.com"], 2, "--origin takes an address such as https://example.com"),
+        (["--origin", "https://example.com:99999"], 2, "--origin takes an address such as https://example.com"),
+        (["--host", ""], 2, "--host takes an address of this machine"),
+        (["--host", "nobody.invalid"], 1, "there is no host `nobody.invalid` here"),
+        (["--policy", ""], 2, "--policy takes a file, got nothing"),
+        (["--record", ""], 2, "--record takes a folder, got nothing"),
+        (["--record", "/dev/null/x"], 1, "/dev/null/x: error: calls can't be recorded there"),
         (["--instances", "0"], 2, "0 is not in the range"),
         (["--instances", "2", "--watch"], 2, "--watch serves from one process: leave --instances out"),
         (["--log", "xml"], 2, "'xml' is not one of"),
