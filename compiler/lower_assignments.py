@@ -140,6 +140,17 @@ def _assign_path(
         lowering.at(node.start)
         code.emit("ASSIGN", kind, number, shape, items=len(path))
         return
+    if node.operator == "+" and _extends(node.target.type):
+        for step in path:
+            _key(lowering, step, {})
+        lowering.used_value(value, borrow=True)
+        place = types.resolved(node.target.type or types.ANY)
+        if lowering.needs_check(value, place):
+            lowering.at(value.start)
+            lowering.check(place, f"what is added to {name}")
+        lowering.at(node.start)
+        code.emit("EXTEND_PATH", kind, number, shape, items=len(path))
+        return
     kept: dict[syntax.Node, int] = {}
     simple = is_simple(value)
     for step in path:
@@ -175,6 +186,12 @@ def _assign_path(
     _check_result(lowering, node.target.type, value, name)
     code.emit("ASSIGN", kind, number, shape, items=len(path))
     lowering.release(*kept.values())
+
+
+def _extends(place: Type | None) -> bool:
+    """May what stands at such a place be a list or a text, which `+=` makes longer?"""
+    place = types.resolved(place or types.ANY)
+    return isinstance(place, types.ListType) or place in (types.ANY, types.STR)
 
 
 def _key(lowering: FunctionLowering, step: syntax.Field | syntax.Index, kept: dict[syntax.Node, int]) -> None:

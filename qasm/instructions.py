@@ -86,6 +86,7 @@ TABLE: tuple[Op, ...] = (
     Op(0x29, "LOAD_SHARED",  (KIND, VARIABLE),      "-- value",             "Push a variable's value, which others may hold from now on: its next change in place copies first."),
     Op(0x2A, "EXTEND",       (KIND, VARIABLE),      "value --",             "`x += value`, in place where the variable alone holds its list; else as ADD."),
     Op(0x2B, "ASSIGN",       (KIND, VARIABLE, CONSTANT), "key* value --",   "`x.a[i] = value`: the constant is a text with a `.` for each field and a `[` for each index of the path, one key each; in place where the variable alone holds its list or record."),
+    Op(0x2C, "EXTEND_PATH",  (KIND, VARIABLE, CONSTANT), "key* value --",   "`x.a[i] += value`: reads the place as FIELD and INDEX do, adds as ADD does and sets it as ASSIGN does; in place where nothing else holds the list or text there."),
     # calls
     Op(0x30, "CALL",         (FUNCTION,),           "argument* -- result",  "Call a function with as many arguments as it has parameters; those left out are ABSENT."),
     Op(0x31, "CALL_VALUE",   (COUNT, CONSTANT),     "function argument* -- result", "Call a function value; the constant lists the names of the last arguments (an empty list for none)."),

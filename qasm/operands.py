@@ -24,11 +24,11 @@ from qasm.instructions import (
 )
 from qasm.module import Function, Module
 
-_ASSERT, _ASSIGN, _CALL_VALUE, _CHARGE, _SQL = (
-    NAMED[name].number for name in ("ASSERT", "ASSIGN", "CALL_VALUE", "CHARGE", "SQL")
-)
+_ASSERT, _CALL_VALUE, _CHARGE, _SQL = (NAMED[name].number for name in ("ASSERT", "CALL_VALUE", "CHARGE", "SQL"))
+_PATHS = frozenset(NAMED[name].number for name in ("ASSIGN", "EXTEND_PATH"))
 
-# The instructions whose CONSTANT must be a text. CONST takes any, CALL_VALUE and ASSIGN have rules of their own.
+# The instructions whose CONSTANT must be a text. CONST takes any, CALL_VALUE and those with a path have rules of
+# their own.
 _TEXTS = frozenset(
     NAMED[name].number
     for name in ("STOP", "FIELD", "FIELD_OR_NULL", "RECORD_PUT", "HAS_FIELD", "CHECK", "BOOL", "ATTRIBUTE", "ASSERT")
@@ -114,10 +114,10 @@ def _constant_problem(module: Module, instruction: Instruction, good_types: set[
             return f"CALL_VALUE wants a list of texts, constant {operands[1]} is none"
         if len(set(names)) < len(names) or len(names) > operands[0]:
             return f"CALL_VALUE has {operands[0]} arguments, constant {operands[1]} can't name the last {len(names)}"
-    elif number == _ASSIGN:
+    elif number in _PATHS:
         path = constants[operands[2]]
         if not isinstance(path, str) or not path or path.strip(".["):
-            return f"ASSIGN wants a path of `.` and `[`, constant {operands[2]} is none"
+            return f"{op.name} wants a path of `.` and `[`, constant {operands[2]} is none"
     return ""
 
 

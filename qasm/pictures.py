@@ -2,7 +2,8 @@
 
 The table says it once, as a picture such as `function argument* -- result`; the verifier, and tests that step through
 code, ask here. A starred name stands for as many items as an operand says: a COUNT, the length of a KEYS list, the
-parameters of a FUNCTION, or the keys that an ASSIGN's path takes. SQL takes one item fewer than it has texts.
+parameters of a FUNCTION, or the keys that the path of an ASSIGN or EXTEND_PATH takes. SQL takes one item fewer than it
+has texts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def _count_of(name: str, operands: tuple[str, ...], starred: bool) -> tuple[int,
     """Where a starred name's number of items comes from: the operand's place and its kind."""
     if not starred:
         return -1, ""
-    if name == "ASSIGN":
+    if name in ("ASSIGN", "EXTEND_PATH"):
         return 2, "path"
     for kind in (COUNT, KEYS, FUNCTION):
         if kind in operands:

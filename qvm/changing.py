@@ -10,8 +10,8 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any
 
-from qvm.mistakes import check_size, refuse_error, refused
-from qvm.operators import out_of_range
+from qvm.mistakes import SURELY_SHORT, check_size, refuse_error, refused
+from qvm.operators import add, element, field_of, out_of_range
 from qvm.values import Stop, kind_of
 
 _PROBE: list[Any] = [[]]
@@ -25,6 +25,50 @@ def assign(root: Any, owned: Any, path: str, keys: list[Any], value: Any) -> Any
     `owned` is the list or record that the variable owned before, if any.
     """
     refuse_error(value)
+    root, container = _opened(root, owned, path, keys)
+    key = keys[-1]
+    if type(container) is dict and key not in container:
+        check_size(len(container) + 1, "record")
+    container[key] = value
+    return root
+
+
+def extend(root: Any, owned: Any, path: str, keys: list[Any], value: Any) -> Any:
+    """`root.a[i] += value`; gives the new root, which the variable then owns.
+
+    A list or text that nothing else holds is made longer in place, so that a loop of these is linear.
+    """
+    current = root
+    for step, key in zip(path, keys, strict=True):
+        current = field_of(current, key) if step == "." and type(key) is str else element(current, key)
+    kind = type(current)
+    if kind is not type(value) or (kind is not list and kind is not str):
+        return assign(root, owned, path, keys, add(current, value))
+    size = len(current) + len(value)
+    if kind is list:
+        check_size(size)
+    elif size > SURELY_SHORT:
+        return assign(root, owned, path, keys, add(current, value))
+    if value is root:
+        owned = None  # what is added holds the place itself: a list must not come to hold itself
+    del current
+    root, container = _opened(root, owned, path, keys)
+    key = keys[-1]
+    if kind is str:
+        # With no other reference to it, Python lengthens a text in place.
+        text = container[key]
+        container[key] = None
+        text += value
+        container[key] = text
+    elif getrefcount(container[key]) > _HELD_ONCE:
+        container[key] = container[key] + value
+    else:
+        container[key].extend(value)
+    return root
+
+
+def _opened(root: Any, owned: Any, path: str, keys: list[Any]) -> tuple[Any, Any]:
+    """The root, and the list or record in it that holds the last key's place: both free to be changed in place."""
     _check_step(root, path[0], keys[0])
     if root is not owned:
         root = root.copy()
@@ -39,11 +83,7 @@ def assign(root: Any, owned: Any, path: str, keys: list[Any], value: Any) -> Any
         if shared:
             part = container[key] = part.copy()
         container = part
-    key = keys[-1]
-    if type(container) is dict and key not in container:
-        check_size(len(container) + 1, "record")
-    container[key] = value
-    return root
+    return root, container
 
 
 def _check_step(container: Any, step: str, key: Any) -> None:

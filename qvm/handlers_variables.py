@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qasm.instructions import KINDS
-from qvm.changing import assign
+from qvm.changing import assign, extend
 from qvm.mistakes import SURELY_SHORT, check_size
 from qvm.operators import add, out_of_range
 from qvm.prepare import Handler, Site
@@ -293,26 +293,54 @@ def make_extend(site: Site) -> Handler:
     return extend_cell
 
 
-def make_assign(site: Site) -> Handler:
-    following, slot, path = site.following, site.operands[1], site.constant(2)
-    count = len(path)
+def path_changer(change: Callable[[Any, Any, str, list[Any], Any], Any]) -> Callable[[Site], Handler]:
+    """A maker for what changes a variable at a path: `change` gives its new value (see qvm/changing.py)."""
 
-    def assign_local(stack, locals, task):
-        value = stack.pop()
-        keys = stack[-count:]
-        del stack[-count:]
-        frame = task.frames[-1]
-        owned = frame.owned
-        if owned is None:
-            owned = frame.owned = {}
-        locals[slot] = owned[slot] = assign(locals[slot], owned.get(slot), path, keys, value)
-        return following
+    def make(site: Site) -> Handler:
+        following, slot, path = site.following, site.operands[1], site.constant(2)
+        count = len(path)
+
+        def change_local(stack, locals, task):
+            value = stack.pop()
+            keys = stack[-count:]
+            del stack[-count:]
+            frame = task.frames[-1]
+            owned = frame.owned
+            if owned is None:
+                owned = frame.owned = {}
+            locals[slot] = owned[slot] = change(locals[slot], owned.get(slot), path, keys, value)
+            return following
+
+        if site.operands[0] == LOCAL:
+            return change_local
+        cell_of, what = cell_getter(site), change_named(site)
+
+        def change_cell(stack, locals, task):
+            cell = cell_of(locals, task)
+            value = stack.pop()
+            keys = stack[-count:]
+            del stack[-count:]
+            cell.value = cell.owned = change(cell.value, cell.owned, path, keys, value)
+            if what and task.note_change is not None:
+                task.note_change(what)
+            return following
+
+        return change_cell
+
+    return make
+
+
+def make_assign(site: Site) -> Handler:
+    anywhere = path_changer(assign)(site)
+    if site.operands[0] != LOCAL or site.constant(2) != "[":
+        return anywhere
+    following, slot = site.following, site.operands[1]
 
     def assign_element_of_local(stack, locals, task):
         owned = task.frames[-1].owned
         items, index, value = locals[slot], stack[-2], stack[-1]
         if owned is None or owned.get(slot) is not items or type(value) is Err:
-            return assign_local(stack, locals, task)
+            return anywhere(stack, locals, task)
         if type(items) is list and type(index) is int:
             del stack[-2:]
             try:
@@ -323,24 +351,10 @@ def make_assign(site: Site) -> Handler:
             del stack[-2:]
             items[index] = value
         else:
-            return assign_local(stack, locals, task)
+            return anywhere(stack, locals, task)
         return following
 
-    if site.operands[0] == LOCAL:
-        return assign_element_of_local if path == "[" else assign_local
-    cell_of, what = cell_getter(site), change_named(site)
-
-    def assign_cell(stack, locals, task):
-        cell = cell_of(locals, task)
-        value = stack.pop()
-        keys = stack[-count:]
-        del stack[-count:]
-        cell.value = cell.owned = assign(cell.value, cell.owned, path, keys, value)
-        if what and task.note_change is not None:
-            task.note_change(what)
-        return following
-
-    return assign_cell
+    return assign_element_of_local
 
 
 MAKERS = {
@@ -364,4 +378,5 @@ MAKERS = {
     "LOAD_SHARED": make_load_shared,
     "EXTEND": make_extend,
     "ASSIGN": make_assign,
+    "EXTEND_PATH": path_changer(extend),
 }

@@ -15,7 +15,7 @@ The payload holds the steps charged, the limit, what the call waits for, the fra
 table of what is held in more than one place. Values are trees, and sharing inside them is not seen by a program, so
 they are written as they are. Only cells, which functions share, must stay the same cells; and a list or record in the
 variables of several frames is written once, so that a deep recursion over one list does not write it again and again.
-What a variable owns (see ASSIGN) is forgotten: its next change copies once more.
+What a variable owns (see qvm/changing.py) is forgotten: its next change copies once more.
 """
 
 from __future__ import annotations

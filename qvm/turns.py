@@ -24,7 +24,7 @@ def held_back(flow: ControlFlow) -> frozenset[int]:
         name, operands = instruction.op.name, instruction.operands
         if name == "STORE_GLOBAL":
             variable = operands[0]
-        elif name in ("EXTEND", "ASSIGN") and operands[0] == _GLOBAL:
+        elif name in ("EXTEND", "ASSIGN", "EXTEND_PATH") and operands[0] == _GLOBAL:
             variable = operands[1]
         else:
             continue

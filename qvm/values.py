@@ -1,7 +1,7 @@
 """The values of a running program.
 
 They are plain Python values: int (64 bits), float, str, bool, None, bytes, list, dict (records and maps, text keys),
-and the kinds below. Lists and dicts are never changed once anybody else can see them (see ASSIGN and EXTEND).
+and the kinds below. Lists and dicts are never changed once anybody else can see them (see qvm/changing.py).
 """
 
 from __future__ import annotations

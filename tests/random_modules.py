@@ -123,7 +123,8 @@ class _Code:
             self.arguments(len(path), depth)
         self.expression(depth)
         kind, number = self.variable()
-        self.emit(f'ASSIGN {kind} {number} "{path}"' if path else f"EXTEND {kind} {number}")
+        name = self.random.choice(("ASSIGN", "EXTEND_PATH"))
+        self.emit(f'{name} {kind} {number} "{path}"' if path else f"EXTEND {kind} {number}")
 
     def variable(self) -> tuple[str, Any]:
         kinds: list[tuple[str, Any]] = [("global", self.random.choice(("total", "notes")))]

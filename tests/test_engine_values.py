@@ -305,6 +305,38 @@ def test_extend_is_plus_for_everything_else():
     assert message_of(*mixed) == "`+` can't join list and int: to add one item to a list, put it in a list, too"
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (("INT 3", "LIST 0", 'EXTEND_PATH local 0 "["'), "index 3 is out of range: the list has 2 items"),
+        (('CONST "a"', "LIST 0", 'EXTEND_PATH local 0 "."'), "cannot read `a` of list"),
+        (("LIST 0", "LIST 0", 'EXTEND_PATH local 0 "."'), "an index must be int, got list"),
+        (("INT 1", 'CONST "b"', 'CONST "c"', "NULL", 'EXTEND_PATH local 0 "[.."'), "cannot read `c` of null"),
+        (("INT 1", "INT 0", "NULL", 'EXTEND_PATH local 0 "[["'), "a record's key must be str, got int"),
+        (("INT 0", "LIST 0", 'EXTEND_PATH local 0 "["'), "`+` can't join int and list"),
+        (("INT 1", 'CONST "s"', "INT 0", 'CONST "t"', 'EXTEND_PATH local 0 "[.["'), "cannot set an element of str"),
+    ],
+)
+def test_what_cannot_be_added_to(code, message):
+    start = ("INT 1", 'CONST {"k": 1, "s": "text"}', "LIST 2", "STORE 0")
+    assert message in message_of(*start, *code, "NULL", "RETURN")
+
+
+def test_extend_path_is_plus_for_everything_else():
+    for kind, made in [("local", ()), ("cell", ("CELL 0",))]:
+        load = "LOAD_CELL 0" if made else "LOAD 0"
+        code = ('CONST {"n": 1, "s": "a", "l": [1]}', "STORE 0", *made)
+        for key, more in [("n", "INT 2"), ("s", 'CONST "b"'), ("l", "CONST [2]")]:
+            code += (f'CONST "{key}"', more, f'EXTEND_PATH {kind} 0 "."')
+        assert value_of(*code, load, "RETURN") == {"n": 3, "s": "ab", "l": [1, 2]}
+
+
+def test_a_list_never_comes_to_hold_itself():
+    code = ("LIST 0", "LIST 1", "STORE 0", "INT 0", "LIST 0", 'ASSIGN local 0 "["')
+    grown = ("INT 0", "LOAD 0", 'EXTEND_PATH local 0 "["')
+    assert value_of(*code, *grown, *grown, "LOAD 0", "RETURN") == [[[], [[]]]]
+
+
 def test_a_list_that_grows_too_big_in_place_stops():
     code = (
         f"INT {SIZE_LIMIT - 1}", "STORE 1", "INT 0", "LOAD 1", "RANGE", "STORE 0",
@@ -319,7 +351,7 @@ KINDS = {
     "global": ("STORE_GLOBAL v{n}", "LOAD_GLOBAL v{n}"),
 }
 MOVES = st.lists(
-    st.tuples(st.sampled_from(["copy", "extend", "set", "inner", "row"]), st.integers(0, 2), st.integers(0, 2)),
+    st.tuples(st.sampled_from(["copy", "extend", "set", "inner", "row", "grow"]), st.integers(0, 2), st.integers(0, 2)),
     max_size=12,
 )
 
@@ -353,6 +385,9 @@ def test_variables_behave_as_if_every_value_were_copied(moves, kind):
             case "inner":
                 code += ["INT 0", "INT 0", f"INT {turn}", f'ASSIGN {kind} {name(a)} "[["']
                 judge[a][0][0] = turn
+            case "grow":
+                code += ["INT 0", load.format(n=b), "INT 1", "INDEX", f'EXTEND_PATH {kind} {name(a)} "["']
+                judge[a][0] = judge[a][0] + judge[b][1]
             case "row":
                 code += ["INT 0", load.format(n=b), "INT 1", "INDEX", f'ASSIGN {kind} {name(a)} "["']
                 judge[a][0] = judge[b][1].copy()
@@ -366,15 +401,18 @@ def test_building_a_text_or_a_list_by_one_at_a_time_costs_no_copy_each():
     b = builder()
     b.entry(
         "CHARGE 1", 'CONST ""', "STORE_GLOBAL text", 'CONST ""', "STORE 0",
-        "LIST 0", "STORE 1", "INT 0", "INT 200000", "ITER_RANGE 2",
+        "LIST 0", "STORE 1", 'CONST {"l": [], "s": ""}', "STORE 3", "INT 0", "INT 200000", "ITER_RANGE 2",
         "BLOCK 0", "LOOP", "CHARGE 1", "NEXT 2 1", "POP",
         'CONST "abcdefghij"', "EXTEND local 0", "NULL", "LIST 1", "EXTEND local 1",
+        'CONST "l"', "NULL", "LIST 1", 'EXTEND_PATH local 3 "."',
+        'CONST "s"', 'CONST "abcdefghij"', 'EXTEND_PATH local 3 "."',
         "LOAD 0", 'CONST "abcdefghij"', "ADD", "STORE 0",
         "LOAD_GLOBAL text", 'CONST "abcdefghij"', "ADD", "STORE_GLOBAL text",
         "BR 0", "END", "END",
         "LOAD_GLOBAL text", "CALL_BUILTIN len 1", "LOAD 0", "CALL_BUILTIN len 1", "LOAD 1", "CALL_BUILTIN len 1",
-        "LIST 3", "RETURN",
+        "LOAD 3", 'FIELD "l"', "CALL_BUILTIN len 1", "LOAD 3", 'FIELD "s"', "CALL_BUILTIN len 1",
+        "LIST 5", "RETURN",
     )  # fmt: skip
     # With a copy each this would move 400 GB; it is here to end at all.
     outcome = finish(started(b.module, RecordingHost(), max_steps=None))
-    assert outcome.value == [2_000_000, 4_000_000, 200_000]  # type: ignore[attr-defined]
+    assert outcome.value == [2_000_000, 4_000_000, 200_000, 200_000, 2_000_000]  # type: ignore[attr-defined]

@@ -58,7 +58,7 @@ def every_instruction() -> Module:
         "INT 1", "STORE 0", "LOAD 0", "POP", "CELL 0", "LOAD_CELL 0", "STORE_CELL 0",
         "LIST 0", "STORE_GLOBAL items", "LOAD_GLOBAL items", "EXTEND global items",
         "INT 3", "LIST 1", "STORE 1", "INT 0", "INT 4", 'ASSIGN local 1 "["',
-        "LOAD_SHARED local 1", "EXTEND local 1",
+        "LOAD_SHARED local 1", "EXTEND local 1", "INT 0", "INT 4", 'EXTEND_PATH local 1 "["',
         # calls
         "INT 4", f"CALL {double}", "POP",
         f"CLOSURE {captured}", "CALL_VALUE 0 []", "POP",

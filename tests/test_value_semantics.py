@@ -92,7 +92,7 @@ class Writer:
         if len(json.dumps(self.values[name])) > 300 or not isinstance(self.values[name], list | dict):
             self.lines.append(f"{name} = {FRESH}")
             self.values[name] = [1, [2, 3], {"k": [4], "l": 5}]
-        kind = self.random.randrange(10)
+        kind = self.random.randrange(11)
         value = self.values[name]
         if kind <= 1:
             text, result = self.expression()
@@ -126,6 +126,15 @@ class Writer:
         elif kind == 9 and isinstance(value, dict):
             self.lines.append(f"{name} = {{ ...{name}, m: {name} }}")
             self.values[name] = {**copy.deepcopy(value), "m": copy.deepcopy(value)}
+        elif kind == 10 and (place := self.place(name, want_list=True)):
+            other = self.name()
+            lists = [(t, v) for t, v, _ in self.paths(self.values[other], other) if isinstance(v, list)]
+            if isinstance(self.values[other], list):
+                lists.append((other, self.values[other]))
+            if lists:
+                text, added = self.random.choice(lists)
+                self.lines.append(f"{name}{place[0]} += {text}")
+                self.put(name, place[1], [*self.get(name, place[1]), *copy.deepcopy(added)])
         self.lines.append("print([a, b, c])")
         self.expected.append(json.dumps([self.values[n] for n in VARIABLES]))
 

@@ -311,6 +311,10 @@ LIST = 'CONST ["a"]'
         (("CHARGE 1", "NULL", "CALL_VALUE 0 null"), "pc 2: CALL_VALUE wants a list of texts, constant 0 is none"),
         (("NULL", "NULL", 'ASSIGN 3 0 ""'), "pc 2: there is no top-level variable 0, only 0"),
         (("NULL", "NULL", 'ASSIGN global total "x"'), "pc 2: ASSIGN wants a path of `.` and `[`, constant 0 is none"),
+        (
+            ("NULL", "NULL", 'EXTEND_PATH global total "x"'),
+            "pc 2: EXTEND_PATH wants a path of `.` and `[`, constant 0 is none",
+        ),
         (("NULL", "NULL", 'ASSIGN global total ""'), "pc 2: ASSIGN wants a path of `.` and `[`, constant 0 is none"),
         # items
         (("ABSENT", "RETURN"), "pc 1: RETURN takes the mark of an argument that is left out"),
