@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from compiler import syntax, types
+from compiler.borrowing import is_simple
 from compiler.code_builder import Block, CodeBuilder
 from compiler.module_tables import FunctionEntry, ModuleTables
 from compiler.relations import surely_fits
@@ -213,6 +214,14 @@ class FunctionLowering:
         kinds = ("local", "parameter", "global", "children")
         return symbol is not None and symbol.kind in kinds and not self.tables.is_plain_function(symbol)
 
+    def may_lend(self, node: syntax.Expression, *later: syntax.Expression | None) -> bool:
+        """May the variable that `node` reads be lent out while `later` is worked out: can that not change it?"""
+        while isinstance(node, syntax.Index | syntax.Slice) or (isinstance(node, syntax.Field) and node.symbol is None):
+            node = node.value
+        symbol = node.symbol if isinstance(node, syntax.Name) else None
+        own = self.is_loaded(symbol) and self.place_of(symbol)[0] == LOCAL
+        return all(is_simple(part, calls=own) for part in later)
+
     def load_name(self, symbol: Symbol, borrow: bool = False) -> None:
         """Pushes a variable that a name stands for; a local function that can't be made yet is a stop."""
         if symbol in self.waiting_functions:
@@ -337,38 +346,3 @@ def _takes_null(type: Type) -> bool:
     if isinstance(type, types.UnionType):
         return any(_takes_null(member) for member in type.members)
     return type in (types.ANY, types.NULL)
-
-
-def is_simple(node: syntax.Node | None, depth: int = 6, calls: bool = False) -> bool:
-    """Is it an expression that only looks at values, and changes nothing?
-
-    With `calls` it may call functions, and so may change all but the locals of this one. No, where it is deep.
-    """
-
-    def simple(*parts: syntax.Node | str | None) -> bool:
-        return all(isinstance(part, str) or is_simple(part, depth - 1, calls) for part in parts)
-
-    match node:
-        case None | syntax.Literal() | syntax.Name() | syntax.Function():
-            return True
-        case _ if depth == 0:
-            return False
-        case syntax.Field(value=value):
-            return node.symbol is not None or simple(value)
-        case syntax.Unary(operand=operand):
-            return simple(operand)
-        case syntax.Index(value=value, index=index):
-            return simple(value, index)
-        case syntax.Slice(value=value, low=low, high=high):
-            return simple(value, low, high)
-        case syntax.Binary(left=left, right=right):
-            return simple(left, right)
-        case syntax.Template(parts=parts):
-            return simple(*parts)
-        case syntax.ListLiteral(items=items):
-            return simple(*(item.value if isinstance(item, syntax.Spread) else item for item in items))
-        case syntax.RecordLiteral(fields=fields):
-            return simple(*(field.value for field in fields))
-        case syntax.Call(callee=callee, arguments=arguments) if calls:
-            return simple(callee, *(argument.value for argument in arguments))
-    return False

@@ -7,8 +7,9 @@ compound assignment read. So `total += f()` adds to what `total` is when `f` has
 from __future__ import annotations
 
 from compiler import syntax, types
+from compiler.borrowing import is_simple
 from compiler.builtins import Builtin
-from compiler.function_lowering import LOCAL, STATEMENTS, FunctionLowering, is_simple
+from compiler.function_lowering import LOCAL, STATEMENTS, FunctionLowering
 from compiler.growing import added
 from compiler.lower_expressions import operator_name
 from compiler.names import Symbol

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler import syntax
+from compiler.borrowing import is_lent, is_simple
 from compiler.builtins import Builtin
 from compiler.function_lowering import (
     EXPRESSIONS,
@@ -18,32 +19,12 @@ from compiler.function_lowering import (
     FunctionLowering,
     Opening,
     as_float,
-    is_simple,
     parameter_type,
 )
 from compiler.lower_expressions import close_attempt, open_attempt
 from compiler.lower_inline import inlined
 from compiler.prelude_functions import prelude_function
 from compiler.types import Type
-
-# Builtins that only look at what they are given: a variable there need not be shared.
-_LOOKS_ONLY = frozenset(
-    (
-        "len",
-        "contains",
-        "has",
-        "index_of",
-        "keys",
-        "join",
-        "sum",
-        "json",
-        "type_of",
-        "str",
-        "print",
-        "log",
-        "starts_with",
-    )
-)
 
 
 def _call(lowering: FunctionLowering, node: syntax.Call) -> None:
@@ -80,7 +61,7 @@ def _opening(lowering: FunctionLowering, node: syntax.Call) -> Opening | None:
     if target.name == "err":
         return Opening(first, lambda lowering: _finish_err(lowering, node, first))
     return Opening(
-        first, lambda lowering: _finish_builtin_call(lowering, node, target, 1), borrow=_may_borrow(node, target)
+        first, lambda lowering: _finish_builtin_call(lowering, node, target, 1), borrow=_may_borrow(node, target, 0)
     )
 
 
@@ -90,13 +71,13 @@ def _is_rest(node: syntax.Call) -> bool:
 
 
 def _open_rest(node: syntax.Call, target: Builtin) -> Opening:
-    return Opening(
-        node.rest[0], lambda lowering: _finish_builtin_call(lowering, node, target, 1), borrow=_may_borrow(node, target)
-    )
+    borrow = _may_borrow(node, target, 0)
+    return Opening(node.rest[0], lambda lowering: _finish_builtin_call(lowering, node, target, 1), borrow)
 
 
-def _may_borrow(node: syntax.Call, target: Builtin) -> bool:
-    return target.name in _LOOKS_ONLY and all(is_simple(argument.value) for argument in node.arguments[1:])
+def _may_borrow(node: syntax.Call, target: Builtin, place: int) -> bool:
+    """May the argument be lent: does the builtin only look at it, and do those written after it change nothing?"""
+    return is_lent(target, place) and all(is_simple(argument.value) for argument in node.arguments[1:])
 
 
 def _target(lowering: FunctionLowering, node: syntax.Call) -> Any:
@@ -234,7 +215,6 @@ def _finish_builtin_call(lowering: FunctionLowering, node: syntax.Call, target: 
     looks = [False] * (len(arguments) + len(rest))
     written = [argument.value for argument in node.arguments]
     places = _in_temporaries(lowering, written, [*arguments, *rest], looks, done)
-    borrow = _may_borrow(node, target)
     count = 0
     for place, argument in enumerate((*arguments, *rest)):
         if argument is None:
@@ -244,7 +224,7 @@ def _finish_builtin_call(lowering: FunctionLowering, node: syntax.Call, target: 
         elif places:
             lowering.code.emit("LOAD", places[argument])
         elif place >= done:
-            lowering.value(argument, borrow)
+            lowering.value(argument, _may_borrow(node, target, place))
         count += 1
     for parameter in overload.parameters[count : len(overload.parameters) - overload.variadic]:
         if not parameter.has_default:

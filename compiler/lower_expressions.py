@@ -9,12 +9,12 @@ error (a list's items, a record's fields, parameters of SQL) is looked at with U
 from __future__ import annotations
 
 from compiler import syntax, types
+from compiler.borrowing import is_simple
 from compiler.function_lowering import (
     EXPRESSIONS,
     SPINES,
     FunctionLowering,
     Opening,
-    is_simple,
 )
 from compiler.prelude_functions import prelude_function
 
@@ -113,7 +113,7 @@ def _binary(lowering: FunctionLowering, node: syntax.Binary) -> Opening:
         lowering.at_end_of(node.left)
         lowering.code.emit(name)
 
-    return Opening(node.left, finish, borrow=is_simple(node.right))
+    return Opening(node.left, finish, borrow=lowering.may_lend(node.left, node.right))
 
 
 def _logical(node: syntax.Binary) -> Opening:
@@ -288,7 +288,7 @@ def _index(lowering: FunctionLowering, node: syntax.Index) -> Opening:
         lowering.at_end_of(node.value)
         lowering.code.emit("INDEX")
 
-    return Opening(node.value, finish, borrow=is_simple(node.index))
+    return Opening(node.value, finish, borrow=lowering.may_lend(node.value, node.index))
 
 
 def _slice(lowering: FunctionLowering, node: syntax.Slice) -> Opening:
@@ -301,7 +301,7 @@ def _slice(lowering: FunctionLowering, node: syntax.Slice) -> Opening:
         lowering.at_end_of(node.value)
         lowering.code.emit("SLICE")
 
-    return Opening(node.value, finish, borrow=is_simple(node.low) and is_simple(node.high))
+    return Opening(node.value, finish, borrow=lowering.may_lend(node.value, node.low, node.high))
 
 
 # --- lists, records, texts --------------------------------------------------------------------------------------------

@@ -236,6 +236,49 @@ def test_a_variable_that_is_only_looked_at_stays_its_own():
     assert "ASSIGN 0 0 '['" in lines
 
 
+@pytest.mark.parametrize(
+    "looked_at",
+    [
+        "xs[len(xs) - 1]",
+        "xs[half(xs[0])]",
+        "xs[half(0)..half(1)]",
+        "xs[(index_of(xs, 2) ?? 0)..]",
+        "contains(xs, 2)",
+        "contains(rows, xs[0])",
+        "contains(xs, last(xs))",
+        "first(xs)",
+        "xs | last",
+        "join(xs)",
+        "sum(xs)",
+        "slice(xs, 1, len(xs))",
+        "has(r, `${first(xs)}`)",
+        "keys(r)",
+        "r | values",
+        "push(xs, 1)",
+        "len(r.xs)",
+        "`${xs} ${len(xs)}`",
+    ],
+)
+def test_what_only_looks_at_a_variable_leaves_it_its_list(looked_at):
+    changes = "xs[0] = 1\n  xs += [2]\n  r.xs = []\n  rows += [1]"
+    start = "let xs = [1]\n  let r = { xs: [1] }\n  let rows = [1]"
+    half = "fn half(i: int) -> int = i / 2\n"
+    lines = code_of(f"{half}fn f(i: int) {{\n  {start}\n  {changes}\n  let seen = {looked_at}\n  [seen]\n}}")
+    assert not [line for line in lines if line.startswith("LOAD_SHARED")]
+
+
+@pytest.mark.parametrize("kept", ["push(rows, xs)", "insert(rows, 0, xs)", "[xs]", "xs[g()]", "respond(200, xs)"])
+def test_what_may_keep_a_variables_list_takes_it_shared(kept):
+    changes = "let g = () => { xs = [3]; 0 }" if "g()" in kept else "xs[0] = 1"
+    text = f"fn f() {{\n  let xs = [1]\n  let rows = [[1]]\n  {changes}\n  xs += [2]\n  let seen = {kept}\n  [seen]\n}}"
+    assert any(line.startswith("LOAD_SHARED") for line in code_of(text))
+
+
+def test_a_function_of_the_programs_own_hides_what_is_known_of_a_builtin():
+    text = "fn len(x) = [x]\nfn f() {\n  let xs = [1]\n  xs += [2]\n  len(xs)\n}"
+    assert any(line.startswith("LOAD_SHARED") for line in code_of(text))
+
+
 def test_an_element_and_what_is_in_it_is_one_piece_of_markup():
     module = compiled('fn f(x) = <ul class="a"><li>{x}</li><li>b</li></ul>')
     assert code(module, "f") == [
