@@ -51,7 +51,12 @@ class Unanswered(Exception):
 
 
 class Host(Protocol):
-    """A host may have `notes_changes = False`: then the engine leaves `changed` out, which makes it a little faster."""
+    """A host may have `notes_changes = False`: then the engine leaves `changed` out, which makes it a little faster.
+
+    A host that others wait beside may let `parallel` run functions side by side (see qvm.together). Then it has
+    `beside()`, the host of one such function, or None where they run one after another; `side_by_side(group)`, a
+    Waiting for what they give; and `joined(host)`, which ends such a host.
+    """
 
     def call(self, name: str, arguments: list[Any]) -> Any:
         """Does a host call: gives its value (an Err for a failure outside the program), or Waiting; raises Stop."""

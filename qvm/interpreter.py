@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from qvm.host import Host, Question
     from qvm.program import Program
+    from qvm.together import Group
 
 SLICE = 20_000
 FUSE_AFTER = 10_000  # steps of a program's calls, all together, until its functions are worth fusing
@@ -38,6 +39,7 @@ class Task:
 
     `frames`     the calls under way, the innermost last; empty when it has returned.
     `fuel`       steps until the end of the slice.
+    `within`     the Group of a `parallel` that it belongs to; `beside` the Group of its own that it waits for.
     `unsettled`  what a run was left at: ("host", name, arguments) for a host call that waits, ("question", Question)
                  for a question without an answer; None otherwise. A run that isn't given the answer asks again.
     """
@@ -48,6 +50,7 @@ class Task:
         "_granted",
         "_outcome",
         "_reserve",
+        "beside",
         "frames",
         "fuel",
         "host",
@@ -55,6 +58,7 @@ class Task:
         "note_change",
         "program",
         "unsettled",
+        "within",
     )
 
     def __init__(self, program: Program, frames: list[Frame], host: Host, max_steps: int | None) -> None:
@@ -64,6 +68,8 @@ class Task:
         self.max_steps = max_steps
         self.note_change: Callable[[str], None] | None = host.changed if getattr(host, "notes_changes", True) else None
         self.fuel = 0
+        self.within: Group | None = None
+        self.beside: Group | None = None
         self.unsettled: tuple[Any, ...] | None = None
         self._granted = 0  # what `fuel` was at the start of the slice
         self._reserve = 0  # steps of the slice that are not in `fuel` yet
@@ -73,8 +79,9 @@ class Task:
 
     @property
     def steps(self) -> int:
-        """The steps charged so far."""
-        return self._charged + self._granted - self.fuel
+        """The steps charged so far, with those of the functions that run side by side in it."""
+        own = self._charged + self._granted - self.fuel
+        return own if self.beside is None else own + self.beside.steps
 
     @property
     def done(self) -> bool:
@@ -141,6 +148,10 @@ class Task:
         self.unsettled = None
         self._outcome = None
         self._stopped(stop, self.frames[-1].pc - 1)
+
+    def charge(self, steps: int) -> None:
+        """Charges a Task that waits for steps that were made for it."""
+        self._charged += steps
 
     def cancel(self) -> None:
         """Makes the next run end with a stop that nothing catches."""
@@ -221,7 +232,7 @@ class Task:
         steps = self.steps
         if self.max_steps is not None and steps > self.max_steps:
             self.fuel += count
-            raise Stop(f"out of compute: it takes more than {self.max_steps:,} steps", "compute")
+            raise out_of_compute(self.max_steps)
         frames = self.frames
         frames[-1].pc = after
         if self.program.holds_back(frames):
@@ -238,6 +249,8 @@ class Task:
             if type(argument) is Err:
                 raise error_stop(argument)
         frame = self.frames[-1]
+        if name == "_together":
+            return self._together(arguments, pc, following)
         try:
             result = self.host.call(name, arguments)
         except Unanswered as unanswered:
@@ -249,6 +262,30 @@ class Task:
             return STOPPED
         frame.stack.append(result)
         return following
+
+    def _together(self, arguments: list[Any], pc: int, following: int) -> int:
+        """Runs functions side by side: gives the list of what they give, null where they run one after another."""
+        from qvm.together import group_of
+
+        frame = self.frames[-1]
+        group = group_of(self, arguments[0], pc)
+        if group is None:
+            frame.stack.append(None)
+            return following
+        if self.within is None:  # else it would run within a run, and these within each other
+            try:
+                group.begin()
+            except BaseException:
+                group.end()
+                raise
+            if group.over:
+                self.fuel -= group.end()
+                frame.stack.append(group.values())
+                return following
+        frame.pc = pc + 1
+        self.unsettled = ("host", "_together", arguments)
+        self._outcome = Pending(self.host.side_by_side(group))  # type: ignore[attr-defined]
+        return STOPPED
 
     def ask(self, question: Question, pc: int, following: int) -> int:
         """A question by the instruction at `pc`."""
@@ -284,6 +321,10 @@ class Task:
         by_place, by_name = native_arguments(name, native, arguments, names)
         self.frames[-1].stack.append(native(*by_place, **by_name))
         return following
+
+
+def out_of_compute(most: int) -> Stop:
+    return Stop(f"out of compute: it takes more than {most:,} steps", "compute")
 
 
 def _as_stop(problem: Stop | RecursionError | MemoryError) -> Stop:

@@ -60,9 +60,14 @@ class BadSnapshot(Exception):
 
 
 def save(task: Task) -> bytes:
-    """A Task that is not over as bytes, wherever it stands. Raises BadSnapshot for values that are nested too deep."""
+    """A Task that is not over as bytes, wherever it stands. Raises BadSnapshot for values that are nested too deep.
+
+    A Task whose `parallel` runs functions side by side can't be saved either.
+    """
     if task.done:
         raise BadSnapshot("the call is over: there is nothing to save")
+    if task.beside is not None or task.within is not None:
+        raise BadSnapshot("functions run side by side in it: it can't be saved before they are done")
     payload = _Writer(task).payload()
     return FRAME.pack(MAGIC, VERSION, _module_digest(task.program), blake3(payload), len(payload)) + payload
 

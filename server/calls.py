@@ -7,13 +7,17 @@ before it, a client that can't ask, an answer that is there, and then the limits
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from copy import copy
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from qvm.host import Question, Unanswered, Waiting
 from qvm.values import Stop
 from server.asking import DECLINED, MOST_QUESTIONS, NO, NO_CHOICE, NONE, YES, Answers, Asking, Entry
 from server.database import Scope, may_change
 from server.host import ProgramHost, World
+
+if TYPE_CHECKING:
+    from qvm.together import Group
 
 # Host calls that change something, whatever they are given.
 CHANGES = frozenset(
@@ -46,6 +50,25 @@ class WaitingHost(ProgramHost):
 
         return Waiting(start)
 
+    # --- `parallel` (see qvm.host.Host)
+
+    def beside(self) -> Self | None:
+        """The host of a function that runs beside others: with statements and transactions of its own."""
+        if self.scope.depth:
+            return None  # the statements of a transaction stand in one order
+        host = copy(self)
+        host.scope = self.scope.beside()
+        return host
+
+    def side_by_side(self, group: Group) -> Waiting:
+        from server.side_by_side import side_by_side
+
+        return side_by_side(group)
+
+    def joined(self, host: Self) -> None:
+        if host.scope is not self.scope:
+            host.scope.finish()
+
 
 class CallHost(WaitingHost):
     """The host of one tool's call. `notes` are the questions that were not asked, for the model to know."""
@@ -67,6 +90,7 @@ class CallHost(WaitingHost):
         self.can_ask = can_ask
         self.read_only = read_only
         self.meta: dict[str, Any] = {}  # what the client sends with each request
+        self.may_ask = True  # the door says otherwise of a tool that never asks
         self.change = ""  # the first change of this call
         self.notes: list[str] = []
         self._seen: dict[str, int] = {}  # how often a place in the code has asked in this run
@@ -85,6 +109,13 @@ class CallHost(WaitingHost):
 
     def top_level(self) -> bool:
         return False
+
+    def beside(self) -> Self | None:
+        return None if self.may_ask else super().beside()
+
+    def joined(self, host: Self) -> None:
+        super().joined(host)
+        self.change = self.change or host.change
 
     # --- questions
 

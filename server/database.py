@@ -261,7 +261,7 @@ class Database:
 class Scope:
     """The statements of one call, which may write. A method gives its value, an Err, or a Waiting; or raises Stop."""
 
-    __slots__ = ("database", "depth", "max_compute", "request", "task", "work")
+    __slots__ = ("_sides", "database", "depth", "max_compute", "request", "task", "work")
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -270,6 +270,13 @@ class Scope:
         self.max_compute: int | None = None  # of its steps and `work` together
         self.work = 0  # steps that its statements were charged
         self.depth = 0  # of nested transactions
+        self._sides: list[Scope] = []
+
+    def beside(self) -> Scope:
+        """The statements of a part of the call that runs beside others: its transactions are its own."""
+        side = _Side(self)
+        self._sides.append(side)
+        return side
 
     # Each statement goes through `_do`, which subclasses bring to another connection.
 
@@ -346,6 +353,8 @@ class Scope:
 
     def finish(self) -> None:
         """Ends the scope: an open transaction is taken back, what it used is given up. May be called again."""
+        for side in self._sides:
+            side.finish()
         if self.depth:
             self.depth = 0
             try:
@@ -357,10 +366,37 @@ class Scope:
             self.database.wake()
 
 
+class _Side(Scope):
+    """The statements of a part of a call; they are charged to the call."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Scope) -> None:
+        self._call = call
+        work = call.work
+        super().__init__(call.database)
+        self.work = work
+        self.request, self.task, self.max_compute = call.request, call.task, call.max_compute
+
+    @property
+    def work(self) -> int:
+        return self._call.work
+
+    @work.setter
+    def work(self, steps: int) -> None:
+        self._call.work = steps
+
+
 class Reader(Scope):
-    """The statements of a call that only reads: a reader of its own, from its first statement on."""
+    """The statements of a call that only reads: a reader of its own, from its first statement on.
+
+    What runs beside it reads from the same one: with a reader each, calls could wait for each other's without end.
+    """
 
     __slots__ = ("_connection",)
+
+    def beside(self) -> Scope:
+        return self
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -426,6 +462,9 @@ class MemoryReader(Scope):
     """The statements of a call that only reads, on the one connection that a database in memory has."""
 
     __slots__ = ()
+
+    def beside(self) -> Scope:
+        return self
 
     def _do(self, operation: Callable[[sqlite3.Connection], Any], builtin: str, select: bool) -> Any:
         if (

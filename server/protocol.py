@@ -304,6 +304,7 @@ class ToolCall(Unfinished):
         scope = running.world.database.scope(read_only)
         self._host = CallHost(running.world, scope, protocol.asking, self._answers, self._can_ask, read_only)
         self._host.visit, self._host.meta = self._visit, self._meta
+        self._host.may_ask = self._entry.tool.asks
         self._task = running.program.call(self._entry.tool.function, values, self._host, running.max_compute)
         scope.request = self._key if self._visit is None else self._visit.request
         scope.task, scope.max_compute = self._task, running.max_compute

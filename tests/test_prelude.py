@@ -96,7 +96,7 @@ def test_a_native_takes_what_its_head_says(builtin: Builtin) -> None:
 
 
 def test_every_host_call_has_a_handler_and_every_handler_a_builtin() -> None:
-    asked = {"confirm", "about"}  # the engine makes a question of these
+    asked = {"confirm", "about", "_together"}  # the engine makes questions, or calls, of these
     assert {builtin.name for builtin in of_kind("host")} - asked == set(HANDLERS)
 
 
@@ -112,7 +112,7 @@ def test_what_is_hidden_are_the_languages_own_helpers() -> None:
     hidden = {name for name, builtin in BUILTINS.items() if builtin.hidden}
     assert hidden == {
         *("_verdict", "_sort_by", "_unique_by", "_group_by", "_itself", "_keys", "_attempt"),
-        *("_begin_answering", "_end_answering"),
+        *("_begin_answering", "_end_answering", "_together"),
         *("db.begin", "db.commit", "db.rollback", "request"),
     }
 
