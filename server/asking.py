@@ -28,12 +28,14 @@ Rule 1  It holds answers, no data of the program: texts and keys are in it as ke
 Rule 2  The keys are made from one secret, one for each purpose; what is signed for another purpose is not a state.
 Rule 3  Nothing in it is looked at before its signature is found good; comparisons take constant time.
 Rule 4  A good state is used up when it comes, once and atomically; a bad one uses up nothing.
-Rule 5  Where what was used is forgotten with the process, the keys are, too: else a state would be good once more after
+Rule 5  A text that is longer than any state is refused by its length, before anything in it is looked at.
+Rule 6  Where what was used is forgotten with the process, the keys are, too: else a state would be good once more after
         a restart with the same secret.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,13 +46,14 @@ if TYPE_CHECKING:
 
     from server.database import Database
 
-FORMAT = 1
+FORMAT = 2
 LIFETIME = 600  # seconds
 MOST_QUESTIONS = 100  # a call
 _HEAD, _ENTRY, _MAC = 91, 50, 32
-_LONGEST = 8 * 1024  # characters; a state of 100 questions has fewer
+_LONGEST = -(-(_HEAD + _ENTRY * MOST_QUESTIONS + _MAC) * 4 // 3)  # characters: as many as a state of all questions has
 _MOST_KEPT = 65_536  # used states that are kept in memory
 
+_TOO_LONG = "is longer than any that a server makes"
 _NOT_WHOLE = "was cut, extended or rewritten on the way"
 
 NONE, YES, NO, DECLINED = range(4)
@@ -98,7 +101,7 @@ class UsedStates(Protocol):
 class Asking:
     """Makes and opens the states of one program.
 
-    `secret` is what the keys are made from, None for a random one (see Rule 5, too). `program` gives the Module's
+    `secret` is what the keys are made from, None for a random one (see Rule 6, too). `program` gives the Module's
     digest, `clock` the seconds since 1970.
     """
 
@@ -123,31 +126,34 @@ class Asking:
         self._blake3 = blake3
         self._program = self.digest("program", self._program_name())
 
-    def digest(self, kind: str, text: str) -> bytes:
+    def digest(self, kind: str, text: str | bytes) -> bytes:
         """16 bytes that stand for a text of one kind; nobody without the secret can guess the text from them."""
         if self._blake3 is None:
             self._prepare()
-        data = f"{kind}\0{text}".encode("utf-8", "surrogatepass")
+        data = text if type(text) is bytes else text.encode("utf-8", "surrogatepass")  # type: ignore[union-attr]
+        data = kind.encode("ascii") + b"\0" + data
         return self._blake3(data, key=self._digest_key).digest(length=16)
 
     def open(self, state: str, caller: str, tool: str, arguments: Any) -> Answers:
         """The answers in a state, which is used up by this. Raises Refused."""
+        again = f"call `{tool}` again without it"
         if self._blake3 is None:
             self._prepare()
-        again = f"call `{tool}` again without it"
-        body, problem = self._verified(state)
+        body, problem = (b"", _TOO_LONG) if is_too_long(state) else self._verified(state)
         if problem:
-            raise Refused(f"`requestState` {problem}, or this server did not make it: {again}")
+            raise Refused(_not_ours(problem, tool))
         if body[0] != FORMAT or len(body) < _HEAD:
             raise Refused(f"`requestState` was made by another version of Quillo: {again}")
         for at, digest, problem in (
             (27, self._program, "was made before the program changed"),
             (43, self.digest("caller", caller), "was made for another caller"),
             (59, self.digest("tool", tool), "was made for another tool"),
-            (75, self.digest("arguments", canonical(arguments)), "was made for other arguments"),
         ):
             if not _same(body[at : at + 16], digest):
                 raise Refused(f"`requestState` {problem}: {again}")
+        # Last, as the only one whose cost is in the client's hands: up to here a state costs what its length allows.
+        if not _same(body[75:91], self.digest("arguments", canonical(arguments))):
+            raise Refused(f"`requestState` was made for other arguments: {again}")
         ends, now = int.from_bytes(body[17:25], "big"), int(self._clock())
         if now >= ends:
             raise Refused(f"`requestState` has expired: an answer may take {LIFETIME // 60} minutes: {again}")
@@ -189,8 +195,6 @@ class Asking:
         """What a state signed by us holds, without its signature; or nothing, and what seems to have happened to it."""
         from binascii import Error, a2b_base64
 
-        if len(state) > _LONGEST:
-            return b"", "is longer than any that a server makes"
         try:
             text = state.encode("ascii").translate(_FROM_URL)
             data = a2b_base64(text + b"=" * (-len(text) % 4))
@@ -223,11 +227,37 @@ def _same(a: bytes, b: bytes) -> bool:
     return compare_digest(a, b)
 
 
-def canonical(value: Any) -> str:
-    """One text for each JSON value: keys in order, and 1.0 as 1, since JSON knows numbers only."""
-    import json
+def is_too_long(state: str) -> bool:
+    """Is this text longer than any state? Seen by its length alone, so that nothing of it is read or decoded."""
+    return len(state) > _LONGEST
 
-    return json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+def too_long(tool: str) -> str:
+    """Why such a text is refused, for a call of `tool`."""
+    return _not_ours(_TOO_LONG, tool)
+
+
+def _not_ours(problem: str, tool: str) -> str:
+    return f"`requestState` {problem}, or this server did not make it: call `{tool}` again without it"
+
+
+# A float without a fraction, as orjson writes it. Within a text it may look so, too: that is looked at once more.
+_WHOLE_FLOAT = re.compile(rb"[:,\[]-?\d+(?:\.0|(?:\.\d+)?e\+?\d+)[,\]}]")
+
+
+def canonical(value: Any) -> bytes:
+    """One text for each JSON value, an object or a list: keys in order, and 1.0 as 1, since JSON knows numbers only."""
+    import orjson
+
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        if _WHOLE_FLOAT.search(text) is None:
+            return text
+        return orjson.dumps(_whole(value), option=orjson.OPT_SORT_KEYS)
+    except (TypeError, orjson.JSONEncodeError):  # an int past 64 bits, half of a surrogate pair
+        import json
+
+        return json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
 
 def _whole(value: Any) -> Any:

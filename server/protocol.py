@@ -26,7 +26,7 @@ from qvm.values import CallPlace, Err, Markup, Response, Stop
 from server import listing, messages
 from server.answers import INTERNAL_ERROR, MOST_BYTES, OVER_SIZE, Results, TooMuch, body_of, encode
 from server.arguments import Arguments, Refusal
-from server.asking import Answers, Asking, Refused
+from server.asking import Answers, Asking, Refused, is_too_long, too_long
 from server.calls import CallHost, form_of, take_answer
 from server.limits import CallCount
 from server.messages import BAD_PARAMS, BAD_REQUEST, error
@@ -203,6 +203,9 @@ class Protocol:
         given = params.get("arguments", {})
         if type(given) is not dict:
             return error(id, BAD_PARAMS, "`arguments` must be an object")
+        state = params.get("requestState")
+        if type(state) is str and is_too_long(state):
+            return error(id, BAD_PARAMS, too_long(name))
         if data.count(b"{") + data.count(b"[") > messages.MOST_DEPTH and messages.depth_over(given):
             text = f"the arguments of `{name}` are over {messages.MOST_DEPTH} levels deep"
             return self.results.failure(id, text)

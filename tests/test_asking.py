@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from qvm.values import Stop
 from server.asking import (
     DECLINED,
+    FORMAT,
     LIFETIME,
     NO_CHOICE,
     NONE,
@@ -23,6 +24,7 @@ from server.asking import (
     UsedInDatabase,
     UsedInMemory,
     canonical,
+    is_too_long,
 )
 from server.database import Database
 
@@ -234,7 +236,7 @@ def test_what_is_signed_again_with_another_key_is_refused():
         assert refusal(maker, unpadded(body + blake3(body, key=key).digest())) == CHANGED
 
 
-@pytest.mark.parametrize("version", [0, 2, 255])
+@pytest.mark.parametrize("version", [0, FORMAT - 1, FORMAT + 1, 255])
 def test_another_version_says_so(version):
     maker = asking()
     body = bytearray(urlsafe_b64decode(padded(state(maker)))[:-32])
@@ -255,10 +257,29 @@ def test_a_state_holds_no_data_of_the_program_and_stays_small():
         assert part not in data
 
 
-def test_a_hundred_questions_fit():
+def test_a_hundred_questions_fit_and_not_a_character_more():
     maker = asking()
     text = maker.seal(answers(maker, *map(str, range(100))), "stdio", "clear", {"a": 1})
+    assert not is_too_long(text)
+    assert is_too_long(text + "A")
     assert len(opens(maker, text).entries) == 100
+
+
+class Untouched(str):
+    """A text of which nothing but its length is looked at."""
+
+    def touched(self, *_, **__):
+        raise AssertionError("it was read")
+
+    encode = split = strip = translate = find = index = count = startswith = touched
+    __iter__ = __getitem__ = __eq__ = __hash__ = __contains__ = touched  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("character", ["A", "=", "é", "\ud800", "\0", "😀"])
+def test_a_text_longer_than_any_state_is_refused_by_its_length_alone(character):
+    maker = asking()
+    for size in (10_000, 1_000_000):
+        assert refusal(maker, Untouched(character * size)) == TOO_LONG
 
 
 def test_digests_differ_by_what_they_stand_for():
@@ -271,7 +292,16 @@ def test_digests_differ_by_what_they_stand_for():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [({"a": 1, "b": 2}, {"b": 2, "a": 1}), ({"a": 1.0}, {"a": 1}), ({"a": [-0.0]}, {"a": [0]})]
+    ("one", "other"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({"a": 1.0}, {"a": 1}),
+        ({"a": [-0.0]}, {"a": [0]}),
+        ({"a": 1e15, "b": [1.5e300]}, {"b": [int(1.5e300)], "a": 10**15}),
+        ({"a": 1e16, "b": 1e17}, {"a": 10**16, "b": 10**17}),
+        ({"a": "\ud800", "b": 2.0}, {"b": 2, "a": "\ud800"}),
+        ({"a": {"c": [",1.0,"]}, "b": 3.0}, {"b": 3, "a": {"c": [",1.0,"]}}),
+    ],
 )
 def test_the_same_values_written_otherwise(one, other):
     assert canonical(one) == canonical(other)
