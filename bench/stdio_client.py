@@ -18,10 +18,10 @@ PATIENCE = 30.0  # seconds that one answer may take
 
 
 class Server:
-    """A server process. `started` is the clock's reading just before it was spawned."""
+    """A server process; `database` is its notes' place. `started` is the clock's reading just before it was spawned."""
 
-    def __init__(self, command: list[str]) -> None:
-        environment = {**os.environ, "NOTES_DB": ":memory:"}
+    def __init__(self, command: list[str], database: str = ":memory:") -> None:
+        environment = {**os.environ, "NOTES_DB": database}
         # A user's Python keeps compiled modules; a machine that forbids it would measure its own setting.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.started = time.perf_counter()

@@ -8,10 +8,11 @@ Each test also gives its own time to pytest-benchmark, so that runs of one machi
 from __future__ import annotations
 
 import json
+import shutil
 import time
 
 import pytest
-from conftest import OURS, PEER
+from conftest import HERE, OURS, PEER
 from stdio_client import Server
 
 ROUNDS = 7
@@ -95,6 +96,34 @@ def test_calls(benchmark, ratio, measure):
                 word = "needle" if number % 4 == 0 else "hay"
                 server.call("add_note", {"text": f"note number {number} about a {word} and other things"})
         figures = ratio(measure.__name__, "calls/s")
+        for _ in range(ROUNDS):
+            figures.add(measure(ours), measure(peer))
+        benchmark.extra_info["ratio"] = figures.report()
+        benchmark.pedantic(measure, args=(ours,), rounds=3)
+    finally:
+        ours.close()
+        peer.close()
+
+
+@pytest.mark.benchmark(group="calls")
+def test_questions_on_a_file(benchmark, ratio, tmp_path):
+    """Each round deletes a note, so that each has a write that must come to the disk."""
+    shutil.copy(HERE / "notes.qwe", tmp_path)
+    ours = Server([*OURS[:-1], str(tmp_path / "notes.qwe")], "notes.db")
+    peer = Server(PEER, str(tmp_path / "peer.db"))
+
+    def measure(server: Server) -> float:
+        elapsed = 0.0
+        for _ in range(CALLS // 15):
+            server.call("add_note", {"text": "milk"})
+            begin = time.perf_counter()
+            assert server.confirmed("clear_notes")["structuredContent"] == {"result": 1}
+            elapsed += time.perf_counter() - begin
+        return CALLS // 15 / elapsed
+
+    try:
+        measure(ours), measure(peer)  # both files are as large as they get
+        figures = ratio("confirm_rate_file", "calls/s")
         for _ in range(ROUNDS):
             figures.add(measure(ours), measure(peer))
         benchmark.extra_info["ratio"] = figures.report()
