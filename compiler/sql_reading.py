@@ -32,13 +32,21 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-# Words that an opening bracket may follow without being a call.
+# Words that an opening bracket may follow without being a call; nothing can be named so without quotes.
 _NO_CALL_WORDS = """
-    all and as asc between by case cast collate desc distinct else escape except exists filter from group having in
-    intersect is isnull join like glob limit match materialized not notnull null offset on or order over partition
-    select set then union using values when where
+    all and as between case cast collate distinct else escape except exists from group having in intersect is isnull
+    join limit not notnull null on or order select then union using values when where
 """
 _NO_CALLS = frozenset(_NO_CALL_WORDS.split())
+# Words that a function can be named by, too (SQLite reads them as names where the grammar has no place for the word):
+# what tells one from the other is what stands before. `offset` and `match` come after a value, that is not after these.
+_AFTER = {
+    "by": ("order", "group", "partition"),
+    "filter": (")",),
+    "over": (")",),
+    "materialized": ("as", "not"),
+}
+_BEFORE_VALUES = _NO_CALLS | {"by", "match", "offset", "like", "glob", "rows", "range", "groups", "returning", "set"}
 
 # The functions that SQLite ships: https://www.sqlite.org/lang_corefunc.html, lang_aggfunc.html, windowfunctions.html,
 # lang_datefunc.html, lang_mathfunc.html, json1.html and fts5.html, as of 3.50. Left out, because they do more than
@@ -113,7 +121,7 @@ def why_not_reading(sql: str) -> str:
     It can where it is one statement, begins with `select`, and calls only functions that SQLite ships (mcp.md
     section 1; `with … select` does not count).
     """
-    before: tuple[str, str] = ("", "")
+    earlier = before = ("", "")
     begun = ended = False
     for token in tokens(sql):
         kind, text = token
@@ -133,9 +141,9 @@ def why_not_reading(sql: str) -> str:
         elif token == _OPEN:
             if _hides_text(before):
                 return f"has `(` right after the parameter `{before[1]}`"
-            if _is_called(before) and before[1] not in SHIPPED:
+            if _is_called(earlier, before) and before[1] not in SHIPPED:
                 return f"calls `{before[1]}`, which SQLite does not ship"
-        before = token
+        earlier, before = before, token
     return "" if begun else "is empty"
 
 
@@ -193,18 +201,18 @@ def _has_writing_word(words: list[tuple[str, str]]) -> bool:
 
 def _calls_others(words: list[tuple[str, str]]) -> bool:
     """Whether a statement may call a function that SQLite does not ship."""
-    before: tuple[str, str] = ("", "")
+    earlier = before = ("", "")
     for place, token in enumerate(words):
         if token == (WORD, "regexp"):
             return True
         if token == _OPEN and _hides_text(before):
             return True
-        if token == _OPEN and _is_called(before):
+        if token == _OPEN and _is_called(earlier, before):
             name = before[1]
             known = name in SHIPPED or name.removeprefix("pragma_") in _TELLING
             if not known and not _names_columns(words, place):
                 return True
-        before = token
+        earlier, before = before, token
     return False
 
 
@@ -215,9 +223,16 @@ def _names_columns(words: list[tuple[str, str]], place: int) -> bool:
     return after[:2] == [(WORD, "as"), _OPEN]
 
 
-def _is_called(before: tuple[str, str]) -> bool:
-    """Whether a token before an opening bracket may be the name of a function."""
-    return before[0] == NAME or (before[0] == WORD and before[1] not in _NO_CALLS)
+def _is_called(earlier: tuple[str, str], before: tuple[str, str]) -> bool:
+    """Whether the token before an opening bracket may be the name of a function; `earlier` is the one before that."""
+    kind, text = before
+    if kind != WORD:
+        return kind == NAME
+    if text in _AFTER:
+        return earlier[0] == NAME or earlier[1] not in _AFTER[text]
+    if text == "offset" or text == "match":
+        return (earlier[0] == SIGN and earlier != _CLOSE) or (earlier[0] == WORD and earlier[1] in _BEFORE_VALUES)
+    return text not in _NO_CALLS
 
 
 def _hides_text(before: tuple[str, str]) -> bool:
