@@ -5,10 +5,11 @@
 stands: in arguments, values, variables, questions, the result. So a call that only hands a secret on is replayed as it
 ran; one that looks into it (its length, its hash) may go another way.
 
-Rule 1  Secret is: what `env` gives; the password that `hash_password` takes, and an argument of a call that is named
-        `password` or the like; a token that `mcp_token` gives; what stands in a header such as `Authorization` or
-        `Cookie`; what whoever made the Secrets names.
-Rule 2  Secret by its look, wherever it comes from: a password's hash, a token of Quillo, what follows `Bearer`.
+Rule 1  Secret is: what `env` gives; the password that `hash_password` takes, and an argument of a call, or a field in
+        one, whose name ends in `password` or the like; a token that `mcp_token` gives; what stands in a header such as
+        `Authorization` or `Cookie`, also in an argument; what whoever made the Secrets names.
+Rule 2  Secret by its look, wherever it comes from: a password's hash, a token of Quillo, what follows `Bearer`, the
+        password in an address (`postgres://ann:…@host`).
 Rule 3  What has fewer than four characters would be found everywhere and is no secret: only the very value that `env`
         or `hash_password` gave or took becomes a mark.
 Rule 4  What `env` gives is no secret if it stands in the program's text, which is in the recording: `env("MODE")` may
@@ -38,9 +39,17 @@ _LOOKS = (
     ("password hash", re.compile(r"\$(?:scrypt|argon2\w*|2[aby]|pbkdf2[\w-]*)\$[\w$=,.+/-]{8,}", re.ASCII)),
     ("token", re.compile(r"qmcp_[\w-]{20,}", re.ASCII)),
     ("authorization", re.compile(r"(?i:\bbearer )(?P<secret>[\w.~+/-]{8,}=*)", re.ASCII)),
+    ("password", re.compile(r"://[^\s/:@?#‹]*+:(?P<secret>[^\s/@?#‹][^\s/@?#]*+)@", re.ASCII)),
 )
-_NAMED = frozenset(("password", "passphrase", "secret", "token", "api_key"))
-_HINTS = ("$", "qmcp_", "earer ", "EARER ")  # what a text must have one of to have such a look
+_LONGEST_NAME = 40  # of a name in a mark
+# How the names of arguments and fields end whose value is secret, in small letters without `_`, `-` and digits behind.
+_NAMED = (
+    *("password", "passwd", "passphrase", "passcode", "secret", "token", "credential", "credentials"),
+    *("apikey", "accesskey", "secretkey", "privatekey", "signingkey", "encryptionkey"),
+)
+_NOT_IN_NAME = str.maketrans("", "", "_- ")
+# What a text must have one of to have such a look.
+_HINTS = ("$", "qmcp_", "earer ", "EARER ", "://")
 
 
 def mark(what: str) -> str:
@@ -92,14 +101,27 @@ class Secrets:
 
     def learn_arguments(self, given: Any) -> None:
         """Learns what is secret in the arguments of the call, by their names."""
-        if type(given) is list:
-            for item in given:
-                self.learn_arguments(item)
-        elif type(given) is dict:
-            for name, value in given.items():
-                if name.lower() in _NAMED:
-                    self.learn(value, name.lower())
-                self.learn_arguments(value)
+        self._find_headers(given, _DEPTH)
+        self._find_named(given)
+
+    def _find_named(self, value: Any) -> None:
+        if type(value) is list:
+            for item in value:
+                self._find_named(item)
+        elif type(value) is dict:
+            for name, item in value.items():
+                if _is_secret_name(name):
+                    self._learn_all(item, name.lower()[-_LONGEST_NAME:])
+                else:
+                    self._find_named(item)
+
+    def _learn_all(self, value: Any, what: str) -> None:
+        """Makes every text within a value a secret."""
+        if type(value) is list or type(value) is dict:
+            for item in value.values() if type(value) is dict else value:
+                self._learn_all(item, what)
+        else:
+            self.learn(value, what)
 
     def replaced(self, name: str, arguments: list[Any], value: Any) -> tuple[list[Any], Any]:
         """A host call's arguments and value with the whole secrets of Rule 3 replaced; others are left to `changed`."""
@@ -151,6 +173,10 @@ class Secrets:
                 elif type(item) is str:
                     for part in _secret_parts(item, what):
                         self.learn(part, what)
+
+
+def _is_secret_name(name: str) -> bool:
+    return name.lower().rstrip("0123456789_- ").translate(_NOT_IN_NAME).endswith(_NAMED)
 
 
 def _secret_parts(value: str, what: str) -> list[str]:

@@ -173,6 +173,10 @@ def test_what_is_named_from_the_start_is_secret(tmp_path):
         ("$2b$12$abcdefghijklmnopqrstuv", "‹password hash›"),
         ("costs $5, or $20$", "costs $5, or $20$"),
         ("a bearer of news", "a bearer of news"),
+        ("at postgres://ann:pa55!word@host:5432/db?x=1", "at postgres://ann:‹password›@host:5432/db?x=1"),
+        ("redis://:pa55@host, amqp://a:b:c@d", "redis://:‹password›@host, amqp://a:‹password›@d"),
+        ("postgres://ann:‹password›@host", "postgres://ann:‹password›@host"),
+        ("https://host:8080/a@b http://ann@host mailto:a@b", "https://host:8080/a@b http://ann@host mailto:a@b"),
     ],
 )
 def test_secrets_by_their_look(text, changed):
@@ -225,6 +229,43 @@ def test_an_argument_that_is_named_like_a_secret_is_one(tmp_path):
     assert PASSWORD.encode() not in bytes_of(talk)
     assert unpack_value(recording.result) == ["Ann", {"name": "Ann", "password": "‹password›"}]
     assert differences(recording) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "password",
+            "newPassword",
+            "db_password",
+            "PASSWORD2",
+            "passwd",
+            "wifi-passphrase",
+            "access_token",
+            "authToken",
+        ),
+        *("api_key", "apiKey", "X-Api-Key", "aws_secret_access_key", "client_secret", "credentials", "private_key"),
+        "Authorization",
+    ],
+)
+def test_a_field_that_is_named_like_a_secret_is_one_wherever_it_stands(name):
+    for given in ({name: "s3cr3t-value"}, {"of": [{"deep": {name: "s3cr3t-value"}}]}):
+        secrets = Secrets()
+        secrets.learn_arguments(given)
+        assert secrets.changed("a s3cr3t-value is").startswith("a ‹"), given
+
+
+def test_all_texts_in_a_field_that_is_named_like_a_secret_are_secret():
+    secrets = Secrets()
+    secrets.learn_arguments({"credentials": {"user": "ann-1234", "keys": ["k-123456", 7, None]}})
+    assert secrets.changed("ann-1234 k-123456") == "‹credentials› ‹credentials›"
+
+
+@pytest.mark.parametrize("name", ["text", "tokens", "password_hint", "author", "key", "secretary", "", "7", "passport"])
+def test_other_names_make_no_secret(name):
+    secrets = Secrets()
+    secrets.learn_arguments({name: "milk and eggs"})
+    assert secrets.changed("milk and eggs") == "milk and eggs"
 
 
 def test_a_password_that_is_the_name_of_a_field_leaves_the_field(talk):
