@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import click
 
 from cli.modules import Refusal
+from qvm.text import visible
 from server.messages import NotJson, read
 
 _ACTIONS = ("accept", "decline", "cancel")
@@ -80,7 +81,8 @@ class Listed:
         number = self._next + 1
         if number > len(self._answers):
             has = f"{len(self._answers)} answer{'' if len(self._answers) == 1 else 's'}"
-            raise Refusal(f'{self._path}: error: it has {has}, and question {number} is "{asked["message"]}"')
+            question = visible(asked["message"])
+            raise Refusal(f'{self._path}: error: it has {has}, and question {number} is "{question}"')
         value = self._answers[self._next]
         self._next = number
         response = self._response(asked, value)
@@ -89,7 +91,7 @@ class Listed:
             takes = ", ".join(json.dumps(key, ensure_ascii=False) for key in keys) if keys else "true, false"
             raise Refusal(
                 f"{self._path}: error: answer {number} is {json.dumps(value, ensure_ascii=False)}, and"
-                f' "{asked["message"]}" takes {takes}, "decline" or "cancel"'
+                f' "{visible(asked["message"])}" takes {takes}, "decline" or "cancel"'
             )
         _told(asked, json.dumps(value, ensure_ascii=False))
         return response
@@ -122,10 +124,10 @@ class Terminal:
 
     def answer(self, asked: dict[str, Any]) -> Response:
         choices = choices_of(asked)
-        click.echo(asked["message"], err=True)
+        click.echo(visible(asked["message"]), err=True)
         for number, (key, label) in enumerate(choices, 1):
             mark = "  (default)" if key == default_of(asked) else ""
-            click.echo(f"  {number}. {label}{mark}", err=True)
+            click.echo(f"  {number}. {visible(label)}{mark}", err=True)
         try:
             return self._chosen(asked, choices) if choices else self._ticked(asked)
         except (EOFError, KeyboardInterrupt):
@@ -165,4 +167,4 @@ def _line(prompt: str) -> str:
 
 def _told(asked: dict[str, Any], answer: str) -> None:
     """Shows a question that nobody was asked, and what was answered."""
-    click.echo(f"{asked['message']} {answer}", err=True)
+    click.echo(visible(f"{asked['message']} {answer}"), err=True)

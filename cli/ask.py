@@ -12,6 +12,7 @@ import click
 from cli.answering import Answering, Decided, Listed, Terminal
 from cli.modules import Refusal, read_file
 from cli.opening import open_to_run, policy_of, unknown_tool
+from qvm.text import visible
 from qvm.values import Stop
 from server.asking import Asking, UsedInDatabase, UsedInMemory
 from server.host import World
@@ -136,6 +137,7 @@ def _show(ended: Ended, as_json: bool) -> bool:
 
 
 def _show_field(name: str, text: str) -> None:
+    text = visible(text)
     click.echo(f"{name}:\n  " + text.replace("\n", "\n  ") if "\n" in text else f"{name}: {text}")
 
 

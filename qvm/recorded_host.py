@@ -21,6 +21,7 @@ from qvm.recording import (
     question_fields,
     unpack_value,
 )
+from qvm.text import visible
 
 
 class AnotherWay(Exception):
@@ -133,7 +134,7 @@ def ending_text(kind: str, result: bytes) -> str:
         return f"asks {value_text(value[0])}"
     message, _, _, _, places = value
     line = f"{places[0][0]}:{places[0][1]}: " if places else ""
-    return f"stops: {line}{message}"
+    return f"stops: {line}{visible(message)}"
 
 
 def event_words(kind: str, name: str, arguments: list[Any]) -> str:

@@ -72,6 +72,20 @@ def quoted(text: str) -> str:
     return json_text(cut) if cut.isprintable() else f'"{ascii(cut)[1:-1]}"'
 
 
+def visible(text: str) -> str:
+    """A text as a terminal may show it, over several lines: what would move the cursor, colour or turn what a person
+    reads becomes an escape, so that data can't pass itself off as something else."""
+    from re import sub
+
+    if text.isprintable():
+        return text
+    return sub(_UNSEEN, lambda found: ascii(found[0])[1:-1], text)
+
+
+# Control characters but for the tab and the end of a line, bidirectional marks, other ends of lines, halves of pairs.
+_UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+
+
 def json_text(text: str) -> str:
     """A text as a JSON string, with its quotes."""
     from json.encoder import encode_basestring

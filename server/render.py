@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qasm.module import Module
+from qvm.text import visible
 from qvm.values import CallPlace, Stop
 
 MOST_CALLS = 30  # of a trace; of a longer one the middle is left out
@@ -16,9 +17,10 @@ def main_file(module: Module) -> str:
 def render(stop: Stop, main: str) -> str:
     """`line N: message` (in the main file) or `FILE: line N: message`, then a line for each call that led there."""
     places = stop.places
+    message = visible(stop.message)
     if not places:
-        return stop.message
-    rows = [f"{_place(places[0], main)}: {stop.message}"]
+        return message
+    rows = [f"{_place(places[0], main)}: {message}"]
     calls = [
         f"  called at {_place(place, main)}" + (f" in `{place.function}`" if place.function else "")
         for place in places[1:]

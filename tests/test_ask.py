@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from qvm.values import Stop
+from server.render import render
 from tests.mcp.spawned import PATIENCE, commanded, spawn
 
 PROGRAM = """
@@ -199,6 +201,34 @@ def test_an_interrupt_ends_a_tool_that_runs(folder, body):
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output, errors) == (130, b"", b"")
+
+
+FORGED = r"""
+let text = "Delete\u{0}\u{1b}[2K\r\u{9b}2KKeep \u{202e}all\u{2028}?"
+
+/// Asks.
+fn mcp ask() -> str {
+  if !confirm(text) { return err(text) }
+  text + about(text, { a: text, b: text }, "a")
+}
+"""
+
+
+@pytest.mark.parametrize("options", [("--yes",), ("--no",), ("--answers", "few.json"), ("--answers", "odd.json"), ()])
+def test_data_cannot_turn_the_terminal_against_the_person(tmp_path, options):
+    """What moves the cursor, colours or turns a text is shown, and not done."""
+    (tmp_path / "main.qwe").write_text(FORGED, "utf-8")
+    (tmp_path / "few.json").write_text("[true]", "utf-8")
+    (tmp_path / "odd.json").write_text('["x"]', "utf-8")
+    done = ask(tmp_path, "ask", *options, input="y\n1\n")
+    shown = done.stdout + done.stderr
+    assert r"Delete\x00\x1b[2K\r\x9b2KKeep \u202eall\u2028?" in shown
+    assert not any(letter in shown for letter in "\0\x1b\r\x9b\u202e\u2028")
+
+
+def test_a_stop_that_quotes_data_is_shown_likewise():
+    shown = render(Stop("no `\x1b[2K\u202e` in\na.txt\t(ü, 列\u3000, 👩\u200d🚀)"), "main.qwe")
+    assert shown == "no `\\x1b[2K\\u202e` in\na.txt\t(ü, 列\u3000, 👩\u200d🚀)"
 
 
 # --- questions that others answer
