@@ -79,9 +79,12 @@ def place_of(file: str, text: str, module: Module) -> tuple[str, int]:
     if not (number.isascii() and number.isdigit() and 0 < len(number) < 10) or int(number) == 0:
         raise refused(file, f"`{text}` is no line: give a number, or FILE:NUMBER")
     name = name if colon else main_file(module)
-    names = [found.name for found in module.files if found.text]
-    if name not in names:
-        raise refused(file, f"the program has no file `{name}`: it has {', '.join(f'`{found}`' for found in names)}")
+    texts = {found.name: found.text for found in module.files if found.text}
+    if name not in texts:
+        raise refused(file, f"the program has no file `{name}`: it has {', '.join(f'`{found}`' for found in texts)}")
+    lines = len(texts[name].rstrip("\n").split("\n"))
+    if int(number) > lines:
+        raise refused(file, f"`{name}` has {lines} lines: there is no line {int(number)}")
     return name, int(number)
 
 

@@ -8,8 +8,8 @@ A call's host and its Task are wrapped; the call itself knows nothing of it. A f
 whole or not at all. What goes wrong with recording is logged and never touches the call.
 
 Rule 1  At most `most_bytes` of one call are kept: what comes after that is left out, and the recording says so.
-Rule 2  At most `most_files` files, with those that were there at the start: the oldest go. Only files with names of
-        recordings are touched.
+Rule 2  At most `most_files` files, with those of others that record into the folder (looked for now and then, so that it
+        may be a few more for a while): the oldest go. Only files with names of recordings are touched.
 Rule 3  Secrets become marks before anything is written. What one call has shown to be secret is so for all later ones.
 """
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 4 * 1024 * 1024
 MOST_FILES = 1_000
+_LOOK_AROUND = 16  # files after which it is looked for those of other processes
 _MOST_KNOWN = 256  # secrets that are kept from one call to the next
 _NAME = re.compile(r"\d{8}-\d{6}-\d{3}-\d+-\d{6}-\w{1,40}\.qrec(?:\.part)?", re.ASCII)
 
@@ -91,9 +92,13 @@ class Recorder:
         self._most_files = most_files
         self._top_level: list[Event] | None = None
         self._top_level_events = _Events(most_bytes)
-        self._files = sorted(name for name in os.listdir(folder) if _NAME.fullmatch(name))
+        self._files = self._there()
         self._count = 0
         self._failed = False
+
+    def _there(self) -> list[str]:
+        """The names of the recordings in the folder, the oldest first."""
+        return sorted(name for name in os.listdir(self.folder) if _NAME.fullmatch(name))
 
     def top_level(self, host: Host) -> Host:
         """The host for the program's top level."""
@@ -142,7 +147,7 @@ class Recorder:
         path = os.path.join(self.folder, name)
         unfinished = path + ".part"
         try:
-            number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with open(number, "wb") as file:
                 file.write(dump(recording, self._compressed))
             os.replace(unfinished, path)
@@ -154,6 +159,9 @@ class Recorder:
             return
         self._failed = False
         self._files.append(name)
+        if self._count % _LOOK_AROUND == 0:
+            with contextlib.suppress(OSError):
+                self._files = self._there()
         while len(self._files) > self._most_files:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(self.folder, self._files.pop(0)))

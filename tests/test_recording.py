@@ -303,6 +303,32 @@ def test_the_oldest_files_go(tmp_path):
     assert (tmp_path / "calls" / "notes.txt").read_text() == "mine"
 
 
+def test_the_oldest_files_go_also_where_others_record_into_the_folder(tmp_path):
+    """Several servers of one project record into one folder: together they keep no more for long."""
+    (tmp_path / "other").mkdir()
+    one = RecordedTalk(PROGRAM, tmp_path, most_files=20)
+    other = RecordedTalk(PROGRAM, tmp_path / "other", most_files=20)
+    other.recorder.folder = one.recorder.folder
+    for number in range(50):
+        for talk in (one, other):
+            talk.failure("fail", {"text": f"n{number}"})
+    kept = {unpack_value(load(file.read_bytes()).given)["text"] for file in one.files()}
+    assert len(one.files()) <= 20 + 16
+    assert {f"n{number}" for number in range(41, 50)} <= kept
+
+
+def test_a_file_that_is_there_is_not_written_over(talk):
+    """Nor what a link of that name leads to."""
+    talk.recorder._clock = lambda: 1_800_000_000 * 10**9
+    talk.failure("fail", {"text": "x"})
+    [file] = talk.files()
+    target = talk.calls.parent / "target"
+    target.write_text("mine")
+    (talk.calls / f"{file.name.replace('-000001-', '-000002-')}.part").symlink_to(target)
+    talk.failure("fail", {"text": "x"})
+    assert target.read_text() == "mine"
+
+
 def test_recordings_are_for_their_owner_only(talk):
     talk.failure("fail", {"text": "x"})
     [file] = talk.files()

@@ -158,6 +158,7 @@ def test_replay_at_a_line_shows_names_and_values(files):
     [
         ("19", "the call never comes to main.qwe:19"),
         ("x", "`x` is no line: give a number, or FILE:NUMBER"),
+        ("999", "`main.qwe` has 23 lines: there is no line 999"),
         ("0", "`0` is no line: give a number, or FILE:NUMBER"),
         ("a.qwe:3", "the program has no file `a.qwe`: it has `main.qwe`"),
     ],
