@@ -8,8 +8,8 @@ A call's host and its Task are wrapped; the call itself knows nothing of it. A f
 whole or not at all. What goes wrong with recording is logged and never touches the call.
 
 Rule 1  At most `most_bytes` of one call are kept: what comes after that is left out, and the recording says so.
-Rule 2  At most `most_files` files, with those of others that record into the folder (looked for now and then, so that it
-        may be a few more for a while): the oldest go. Only files with names of recordings are touched.
+Rule 2  At most `most_files` files, with those of others that record into the folder (looked for now and then: it may be
+        a few more for a while): the oldest go. Only files with names of recordings are touched.
 Rule 3  Secrets become marks before anything is written. What one call has shown to be secret is so for all later ones.
 """
 
