@@ -1,10 +1,41 @@
-"""Asking the person (docs/tools.md, section 3), row by row, over stdio: raw messages, and the official client."""
+"""Asking the person (docs/tools.md, section 3), row by row, over stdio: raw messages, and the official client.
+
+| what section 3 says | where it is held |
+|---|---|
+| outside a tool's call: at once | `test_outside_a_call_...`; over HTTP: tests/http/test_requests.py |
+| an empty question, one of one choice, `answering` in a call: a stop | `..._a_failure_of_the_program` |
+| the forms; what is sent along | `test_a_confirm_is_a_form_...`, `test_an_about_is_a_form_...` |
+| runs again from the top; reads again; which question is the same | `which question is which`, below |
+| what is a yes; another value is asked again; declined, cancelled | `forms and answers`, below |
+| a client that can't show a form | `a client that can't ask`, below |
+| the state: bound to what, once, ten minutes, under 4 KB | test_states_wire.py |
+| an answer left out | `test_an_answer_left_out_...` |
+| 100 questions; a text that changes | `test_a_hundred_...`, `test_a_text_that_...` |
+| ask first; sheltered; `parallel`, `db.transaction`; nothing catches | `ask first`, below |
+| the checker sees it first; `ask`; a component | tests/check/s06_functions, tests/test_question_order.py |
+| what a client sends in another shape | `test_what_is_no_response_...` |
+
+All but the last are held with both clients: the official one sends no other shape.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.mcp.wire import NO, WIRES, YES, Refused, Wire, accept, failure, question, structured, texts
+from tests.mcp.wire import (
+    NO,
+    WIRES,
+    YES,
+    RawWire,
+    Refused,
+    Wire,
+    accept,
+    failure,
+    question,
+    raw_wire,
+    structured,
+    texts,
+)
 
 LIB = """
 let seen = 0
@@ -169,6 +200,29 @@ fn mcp insists(how: str) -> any {
 
 /// Asks nothing.
 fn mcp empty(text: str) -> any = confirm(text)
+
+let at_start = [confirm("Start?"), about("How?", { a: "A", b: "B" }, "b")]
+
+/// What was answered at the start.
+fn mcp started() -> list<any> = at_start
+
+/// Asks what can't be asked.
+fn mcp wrong(how: str) -> any {
+  let does = {
+    one: () => about("Which?", only(["a"]), "a"), none: () => about("Which?", {}, "a"),
+    default: () => about("Which?", only(["a", "b"]), how), label: () => about("Which?", of_numbers(), "a"),
+    answering: () => answering(true, () => confirm("Sure?")), blank: () => about("", only(["a", "b"]), "a")
+  }
+  does[how]()
+}
+
+fn of_numbers() -> any = { a: 1, b: 2 }
+
+fn only(keys: list<str>) -> any {
+  let choices = {}
+  for key in keys { choices[key] = key }
+  choices
+}
 """
 
 
@@ -178,6 +232,15 @@ def wire(request, tmp_path_factory):
     (folder / "main.qwe").write_text(PROGRAM, "utf-8")
     (folder / "lib.qwe").write_text(LIB, "utf-8")
     with WIRES[request.param](folder / "main.qwe") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shapes")
+    (folder / "main.qwe").write_text(PROGRAM, "utf-8")
+    (folder / "lib.qwe").write_text(LIB, "utf-8")
+    with raw_wire(folder / "main.qwe") as made:
         yield made
 
 
@@ -489,3 +552,66 @@ def test_an_empty_question_is_a_failure_of_the_program(wire: Wire, text):
     wire.log()
     assert failure(wire.call("empty", {"text": text})) == "internal error"
     assert "`confirm`'s question is empty: say what the user is asked" in wire.log()
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("one", "`about` needs at least two choices, got 1"),
+        ("none", "`about` needs at least two choices, got 0"),
+        ("default", "`about`'s default must be one of its keys, `a`, `b`, got `default`"),
+        ("label", "`about`"),
+        ("answering", "`answering`"),
+        ("blank", "`about`'s question is empty: say what the user is asked"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_failure_of_the_program(wire: Wire, how, words):
+    wire.log()
+    for can_ask in (True, False):
+        assert failure(wire.call("wrong", {"how": how}, can_ask)) == "internal error"
+        assert words in wire.log()
+
+
+def test_outside_a_call_a_question_has_its_answer_at_once(wire: Wire):
+    assert wire.value("started") == [True, "b"]
+
+
+RESPONSE = '`inputResponses.ask` must be an object whose `action` is "accept", "decline" or "cancel"'
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"inputResponses": []}, "`inputResponses` must be an object"),
+        ({"inputResponses": None}, "`inputResponses` must be an object"),
+        ({"inputResponses": {"ask": []}}, RESPONSE),
+        ({"inputResponses": {"ask": "accept"}}, RESPONSE),
+        ({"inputResponses": {"ask": {}}}, RESPONSE),
+        ({"inputResponses": {"ask": {"action": None}}}, RESPONSE),
+        ({"inputResponses": {"ask": {"action": ["accept"]}}}, RESPONSE),
+        ({"inputResponses": {"ask": {"action": {"a": 1}}}}, RESPONSE),
+        ({"inputResponses": {"ask": {"action": "yes"}}}, RESPONSE),
+        ({"inputResponses": {"ask": accept() | {"content": []}}}, "`inputResponses.ask.content` must be an object"),
+        ({"inputResponses": {"ask": accept() | {"content": "yes"}}}, "`inputResponses.ask.content` must be an object"),
+        ({"requestState": None}, "`requestState` must be a text: what the server sent"),
+        ({"requestState": 7}, "`requestState` must be a text: what the server sent"),
+        ({"requestState": ["x"]}, "`requestState` must be a text: what the server sent"),
+        ({"requestState": {}}, "`requestState` must be a text: what the server sent"),
+    ],
+)
+def test_what_is_no_response_is_refused_and_uses_up_nothing(raw: RawWire, more, words):
+    asked = raw.call("twice")
+    with pytest.raises(Refused) as refused:
+        raw.call("twice", {}, **{"requestState": asked["requestState"], "inputResponses": {"ask": YES}, **more})
+    assert (refused.value.code, refused.value.message) == (-32602, words)
+    assert question(raw.again(asked, "twice", YES)) == "Sure?"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{"yes": [True]}, {"yes": {"a": 1}}, {"yes": None}, {"yes": 1e300}, {"": True}, {"yes ": True}, {"YES": True},
+     {"choice": {"a": 1}, "yes": 1}, {"x" * 10_000: True}, {str(n): True for n in range(1000)}],
+)  # fmt: skip
+def test_no_other_content_is_a_yes(raw: RawWire, content):
+    asked = raw.again(raw.call("twice"), "twice", {"action": "accept", "content": content})
+    assert structured(raw.again(asked, "twice", YES)) == [False, True]
