@@ -155,7 +155,7 @@ class Recorder:
             with contextlib.suppress(OSError):
                 os.unlink(unfinished)
             if not self._failed:  # one line: a full disk fails for each call
-                self.failed(error.strerror or "it can't be written")
+                self.failed((error.strerror or "it can't be written").lower())
             return
         self._failed = False
         self._files.append(name)

@@ -341,7 +341,7 @@ def test_a_folder_that_is_gone_is_logged_once_and_touches_no_call(talk):
     for _ in range(2):
         assert talk.failure("fail", {"text": "x"}) == "internal error"
     [line] = [line for line in talk.log if "recorded" in line]
-    assert line == f"quillo: a call was not recorded in {talk.calls}: No such file or directory"
+    assert line == f"quillo: a call was not recorded in {talk.calls}: no such file or directory"
 
 
 def test_recording_changes_no_answer(talk, tmp_path):
