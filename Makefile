@@ -47,9 +47,10 @@ format: $(READY) ## Format the code
 bench: $(READY) ## Measure against the official SDK, CPython and pydantic-monty, side by side
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	$(BIN)/python -m pytest bench --benchmark-only -p no:xdist
+	$(BIN)/python bench/results_page.py
 
-bench-quick: $(READY) ## The same for a few of them, in a minute
-	$(BIN)/python -m pytest bench --benchmark-only -p no:xdist -k "start or add_one or cpython"
+bench-quick: $(READY) ## The interpreter, the start and the calls, in a minute
+	$(BIN)/python -m pytest bench --benchmark-only -p no:xdist -k "start or add_rate or cpython"
 
 clean: ## Remove what the targets above made
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

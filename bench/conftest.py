@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,11 +20,18 @@ PEER = [sys.executable, str(HERE / "peers" / "notes_sdk.py")]
 RESULTS = HERE / "results"
 
 
+def keep(row: dict[str, Any]) -> None:
+    """Writes a result down: `row["name"]` names its file."""
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps({**row, "python": sys.version.split()[0]}, indent=2)
+    (RESULTS / f"{row['name']}.json").write_text(text + "\n", encoding="utf-8")
+
+
 class Ratio:
     """Collects (ours, peer) pairs, one a round."""
 
-    def __init__(self, name: str, unit: str, peer: str = "the SDK") -> None:
-        self.name, self.unit, self.peer = name, unit, peer
+    def __init__(self, name: str, unit: str, peer: str, say: Callable[[str], None]) -> None:
+        self.name, self.unit, self.peer, self._say = name, unit, peer, say
         self.pairs: list[tuple[float, float]] = []
 
     def add(self, ours: float, peer: float) -> None:
@@ -41,24 +50,28 @@ class Ratio:
             "ratio_min": ratios[0],
             "ratio_max": ratios[-1],
             "rounds": len(ratios),
-            "python": sys.version.split()[0],
         }
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{self.name}.json").write_text(json.dumps(row, indent=2) + "\n", encoding="utf-8")
-        print(
-            f"\n{self.name}: {middle:.2f} of {self.peer} ({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(ratios)} rounds)"
+        keep(row)
+        self._say(
+            f"{self.name}: {middle:.2f} of {self.peer} ({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(ratios)} rounds)"
             f"; ours {row['ours']:.4g} {self.unit}, {self.peer} {row['peer']:.4g} {self.unit}"
         )
         return middle
 
 
 @pytest.fixture
-def ratio(request):
-    made = []
+def say(request):
+    """Prints a line at once, past pytest's capture."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
 
-    def make(name: str, unit: str, peer: str = "the SDK") -> Ratio:
-        made.append(Ratio(name, unit, peer))
-        return made[-1]
+    def print_at_once(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            print(f"\n{line}", flush=True)
 
-    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        yield make
+    return print_at_once
+
+
+@pytest.fixture
+def ratio(say):
+    """Makes a Ratio that says what came out."""
+    return lambda name, unit, peer="the SDK": Ratio(name, unit, peer, say)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import keep
 from vm_programs import Nothing, program_of
 
 from qvm.host import Unanswered
@@ -45,7 +46,7 @@ def program(folder: Path, state: str) -> Any:
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.benchmark(group="snapshot")
-def test_save_and_load(benchmark, ratio, state, tmp_path):
+def test_save_and_load(benchmark, ratio, say, state, tmp_path):
     running, number = program(tmp_path, state)
     task = running.call(number, [], Asking())
     while type(outcome := task.run()) is not Suspended:
@@ -62,9 +63,18 @@ def test_save_and_load(benchmark, ratio, state, tmp_path):
     pydantic_monty = pytest.importorskip("pydantic_monty")
     if state == "deep":
         times = sorted(ours()[0] for _ in range(ROUNDS))
-        print(
-            f"\nsnapshot_deep: {times[ROUNDS // 2] * 1000:.2f} ms, {ours()[1]} bytes (1,000 frames; no peer has them)"
+        keep(
+            {
+                "name": "snapshot_deep",
+                "unit": "s",
+                "ours": times[ROUNDS // 2],
+                "lowest": times[0],
+                "highest": times[-1],
+                "bytes": ours()[1],
+                "rounds": ROUNDS,
+            }
         )
+        say(f"snapshot_deep: {times[ROUNDS // 2] * 1000:.2f} ms, {ours()[1]} bytes (1,000 frames; no peer has them)")
     else:
         _, setup, use = STATES[state]
         took = ratio(f"snapshot_{state}", "s", "pydantic-monty")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 from conftest import HERE, OURS, PEER
@@ -131,3 +132,29 @@ def test_questions_on_a_file(benchmark, ratio, tmp_path):
     finally:
         ours.close()
         peer.close()
+
+
+def peak_memory(command: list[str]) -> float:
+    """MiB that a server has held at most, after a thousand calls."""
+    server = Server(command)
+    try:
+        for number in range(100):
+            server.call("add_note", {"text": f"note number {number} about a needle"})
+        for _ in range(450):
+            server.call("add", {"a": 1, "b": 2})
+            server.call("search_notes", {"word": "needle"})
+        status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
+        [peak] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+        return int(peak) / 1024
+    finally:
+        server.close()
+
+
+@pytest.mark.benchmark(group="memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
+def test_peak_memory(benchmark, ratio):
+    figures = ratio("memory", "MiB")
+    for _ in range(3):
+        figures.add(peak_memory(OURS), peak_memory(PEER))
+    benchmark.extra_info["ratio"] = figures.report()
+    benchmark.pedantic(peak_memory, args=(OURS,), rounds=1)

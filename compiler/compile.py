@@ -5,6 +5,7 @@ compile_program(main, load, name, diagnostics) -> Module | None
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,10 @@ def compile_program(
     Raises nothing, whatever the text holds: should a pass fail, that is an error of its own, unless the program has
     errors anyway.
     """
+    # A program's tree only grows until it is lowered: the collector would walk it again and again and find nothing, so
+    # that a line of a long program took longer than one of a short program.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         return run_passes(main, load, name, diagnostics, analysed)
     except RecursionError:
@@ -38,6 +43,9 @@ def compile_program(
         if not diagnostics.has_errors:
             message = "the compiler can't compile this program: that is a mistake in Quillo, please report it"
             diagnostics.error("Q0991", message, main, 0, 0)
+    finally:
+        if collects:
+            gc.enable()
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import re
 from pathlib import Path
@@ -114,3 +115,15 @@ def test_where_a_program_has_errors_the_failure_of_a_later_pass_adds_none(monkey
     diagnostics = Diagnostics()
     assert compile_program(Source("main.qwe", "print(1\n"), load, "main", diagnostics) is None
     assert all(found.code != "Q0991" for found in diagnostics.in_order())
+
+
+@pytest.mark.parametrize("collects", [True, False])
+@pytest.mark.parametrize("text", ["print(1)\n", "print(1\n"])
+def test_the_collector_is_left_as_it_was_found(collects, text):
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        compile_program(Source("main.qwe", text), load, "main", Diagnostics())
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if before else gc.disable)()
