@@ -96,6 +96,11 @@ class HttpServer:
                 return int(line.split()[1]) / 1024
         raise AssertionError("its memory is not known")
 
+    def spent(self) -> float:
+        """Seconds of a processor that it has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def close(self) -> None:
         self.process.terminate()
         try:
@@ -132,9 +137,12 @@ def filled(server: HttpServer) -> HttpServer:
 
 
 class Load:
-    """What a load came to: requests a second, and the time of one in milliseconds."""
+    """What a load came to: requests a second, the time of one in milliseconds, and what one costs the server of a
+    processor's time, in microseconds: that is about the same when other work runs beside it.
+    """
 
-    def __init__(self, times: list[float], elapsed: float) -> None:
+    def __init__(self, times: list[float], elapsed: float, spent: float) -> None:
+        self.cost = spent / len(times) * 1_000_000
         self.rate = len(times) / elapsed
         ordered = sorted(times)
         self.median = statistics.median(ordered) * 1000
@@ -148,6 +156,7 @@ def load(server: HttpServer, tool: str, arguments: dict[str, Any], connections: 
     clients = [_Client(server, tool, arguments, number) for number in range(min(connections, requests))]
     by_number = {client.socket.fileno(): client for client in clients}
     times: list[float] = []
+    spent = server.spent()
     begin = time.perf_counter()
     left = requests
     for client in clients:
@@ -172,7 +181,7 @@ def load(server: HttpServer, tool: str, arguments: dict[str, Any], connections: 
     elapsed = time.perf_counter() - begin
     for client in clients:
         client.socket.close()
-    return Load(times, elapsed)
+    return Load(times, elapsed, server.spent() - spent)
 
 
 class _Client:

@@ -22,8 +22,8 @@ FASTMCP = os.environ.get("FASTMCP_PYTHON", "")
 PEERS = {"sdk": ("notes_sdk.py", None), "fastmcp": ("notes_fastmcp.py", FASTMCP)}
 CALLS: dict[str, tuple[str, dict[str, Any], int, int]] = {
     # name: the tool, its arguments, and how often ours and the peer are called a round
-    "add": ("add", {"a": 1, "b": 2}, 8000, 500),
-    "search": ("search_notes", SEARCH, 4000, 400),
+    "add": ("add", {"a": 1, "b": 2}, 4000, 400),
+    "search": ("search_notes", SEARCH, 2000, 300),
 }
 
 
@@ -41,6 +41,7 @@ def test_calls_over_http(benchmark, ratio, what, name):
             servers.append(mine := filled(ours(here)))
             servers.append(other := filled(peer(there, script, *([python] if python else []))))
             rates = ratio(f"http_{what}_{name}", "calls/s")
+            costs = ratio(f"http_{what}_cost_{name}", "us")
             slowest = ratio(f"http_{what}_p99_{name}", "ms")
             for server in servers:
                 load(server, tool, arguments, CONNECTIONS, 200)
@@ -48,8 +49,10 @@ def test_calls_over_http(benchmark, ratio, what, name):
                 a: Load = load(mine, tool, arguments, CONNECTIONS, our_count)
                 b: Load = load(other, tool, arguments, CONNECTIONS, peer_count)
                 rates.add(a.rate, b.rate)
+                costs.add(a.cost, b.cost)
                 slowest.add(a.p99, b.p99)
             benchmark.extra_info["ratio"] = rates.report()
+            benchmark.extra_info["cost"] = costs.report()
             benchmark.extra_info["p99"] = slowest.report()
             benchmark.pedantic(load, args=(mine, tool, arguments, CONNECTIONS, our_count), rounds=1)
         finally:

@@ -32,8 +32,8 @@ def open_program(path: str, analysed: Analysed | None = None) -> Module:
     return module
 
 
-def open_to_run(path: str, no_cache: bool) -> Module:
-    """As `open_program`, from the user's cache where it has the program as it is now."""
+def open_to_run(path: str, no_cache: bool, warnings: list[str] | None = None) -> Module:
+    """As `open_program`, from the user's cache where it has the program as it is now. `warnings` is given the lines."""
     from server.compiled_cache import CompiledCache, cache_folder
     from server.programs import compile_once
 
@@ -43,6 +43,8 @@ def open_to_run(path: str, no_cache: bool) -> Module:
         raise Refusal(str(problem)) from None
     if module is None:
         raise Refusal("\n".join(line for severity, line in found if severity == "error"))
+    if warnings is not None:
+        warnings += [line for severity, line in found if severity == "warning"]
     return module
 
 

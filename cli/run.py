@@ -85,7 +85,8 @@ def command(
     ):
         if value == "":  # such as a variable of the shell that is not set
             raise click.UsageError(f"{option} takes {wanted}, got nothing")
-    module = open_to_run(file, no_cache)
+    warnings: list[str] = []
+    module = open_to_run(file, no_cache, warnings)
     read = policy_of(file, policy)
     given = [shown(argument) for argument in arguments]
     if not module.routes and not module.tools:
@@ -97,6 +98,9 @@ def command(
         raise click.NoSuchOption(unknown.partition("=")[0], possibilities=_nearest(unknown, context), ctx=context)
     from cli import serving
 
+    if watch:
+        for line in warnings:
+            click.echo(line, err=True)
     settings = serving.Settings(
         file=file,
         arguments=given,

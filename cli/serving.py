@@ -22,7 +22,7 @@ from server.listening import CannotListen, address_of, listen
 from server.origins import is_local
 from server.programs import shown
 from server.render import main_file, render
-from server.secrets import SecretError, secret_of
+from server.secrets import SecretError, key_of, secret_of
 from server.serving import Served, ServeOptions
 from server.serving import serve as serve_site
 
@@ -162,7 +162,7 @@ def _serve_here(
             reason = (problem.strerror or "").lower()
             raise refused(shown(settings.record or ""), f"calls can't be recorded there: {reason}") from None
         format = settings.log_format or ("text" if settings.watch else None)
-        access = None if format is None else AccessLog(format, errors.put)
+        access = None if format is None else AccessLog(format, errors.put, key_of(secret, "access log"))
 
         def say(lines: list[str]) -> None:
             out.put("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))

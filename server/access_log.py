@@ -18,12 +18,14 @@ from server.http_messages import Answer, Request
 
 
 class AccessLog:
-    """Writes lines through `write`, which must not wait. `format` is "text" or "json"."""
+    """Writes lines through `write`, which must not wait. `format` is "text" or "json". `key` is that of the digests, of
+    32 bytes: processes with the same write the same for one caller.
+    """
 
-    def __init__(self, format: str, write: Callable[[bytes], None]) -> None:
+    def __init__(self, format: str, write: Callable[[bytes], None], key: bytes | None = None) -> None:
         self._line = _json_line if format == "json" else _text_line
         self._write = write
-        self._key = os.urandom(32)
+        self._key = key or os.urandom(32)
 
     def __call__(self, request: Request, answer: Answer, seconds: float) -> None:
         now = time.time()

@@ -1,12 +1,14 @@
 """What a page may load and run: the `Content-Security-Policy` that fits it (CSP level 3).
 
-    policy = ContentPolicy(pieces)          the pieces of markup that stand in the program's text
+    policy = ContentPolicy(pieces, texts)   the pieces of markup, and the other texts, that stand in the program
     line = policy.header(text)              the header for a page
 
 Rule 1  A page may run what the program's own markup says, to the letter: the policy has the digests of the scripts,
         handlers and styles that stand in the source, so code that got into a page in any other way does not run.
 Rule 2  Whence scripts, styles, frames and objects may come, and where forms may go, is for the program's text to say.
         Pictures, sounds and films may come from where the page says, since they run nothing.
+        (A browser holds a form to that also where its answer leads elsewhere, so where a program's texts begin with an
+        address, that is where its forms may lead.)
 Rule 3  The addresses in the program's own scripts are those that scripts may connect to; those in its own styles are
         where pictures, fonts and further styles may come from.
 """
@@ -72,7 +74,7 @@ Sources = dict[str, set[str]]
 class ContentPolicy:
     """Makes the policies of one program's pages."""
 
-    def __init__(self, pieces: Iterable[str]) -> None:
+    def __init__(self, pieces: Iterable[str], texts: Iterable[str] = ()) -> None:
         pieces = list(pieces)
         scripts = [text for piece in pieces for text in _SCRIPT.findall(piece)]
         styles = [text for piece in pieces for text in _STYLE.findall(piece)]
@@ -87,6 +89,7 @@ class ContentPolicy:
             for rule in _IMPORT.findall(text):
                 self._imported.update(_ORIGIN.findall(rule))
             self._drawn.update(_ORIGIN.findall(_IMPORT.sub("", text)))
+        self._led = {found.group(1) for found in map(_FIRST.match, texts) if found and found.group(1)[0] != "/"}
         self._own = {found for piece in pieces for found in _addresses(piece)}
         self._made: dict[tuple[object, ...], bytes] = {}
 
@@ -97,21 +100,34 @@ class ContentPolicy:
         styles = bool(self._styles) and "<style" in low
         attributes = " style=" in low
         handlers = bool(self._handlers) and _HANDLER.search(text) is not None
+        forms = bool(self._led) and "<form" in low
         sources: Sources = {}
         if "//" in text:
             own = self._own
             for directive, origin in _addresses(text):
                 if directive in _HARMLESS or (directive, origin) in own or (_ANY, origin) in own:
                     sources.setdefault(directive, set()).add(origin)
-        key = (scripts, styles, attributes, handlers, *(f"{name} {sorted(of)}" for name, of in sorted(sources.items())))
+        shown = (scripts, styles, attributes, handlers, forms)
+        key = (shown, *(f"{name} {sorted(of)}" for name, of in sorted(sources.items())))
         made = self._made.get(key)
         if made is None:
-            made = self._written(scripts, styles, attributes, handlers, sources)
+            made = self._written(shown, sources)
             if len(self._made) < 1000:
                 self._made[key] = made
         return made
 
-    def _written(self, scripts: bool, styles: bool, attributes: bool, handlers: bool, sources: Sources) -> bytes:
+    def stops(self, address: str) -> str:
+        """The origin of an address to which no form of a page may lead by its policy; "" where one may."""
+        found = _FIRST.match(address)
+        if found is None:
+            return ""
+        origin = found.group(1).removeprefix("//")
+        named = origin in self._led or ("form-action", origin) in self._own or (_ANY, origin) in self._own
+        return "" if named else origin
+
+    def _written(self, shown: tuple[bool, bool, bool, bool, bool], sources: Sources) -> bytes:
+        scripts, styles, attributes, handlers, forms = shown
+
         def add(directive: str, origins: set[str]) -> None:
             if origins:
                 sources[directive] = sources.get(directive, set()) | origins
@@ -123,6 +139,8 @@ class ContentPolicy:
             add("font-src", self._drawn)
         if styles:
             add("style-src", self._imported)
+        if forms:
+            add("form-action", self._led)
 
         def of(directive: str, *more: str) -> str:
             return " ".join((directive, "'self'", *more, *sorted(sources.get(directive, ()))))

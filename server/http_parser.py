@@ -57,6 +57,7 @@ class RequestReader:
         self._unseen = 0
         self._good_host: bytes | None = None
         self._data = b""  # the read that is being looked at
+        self._place = 0  # in it: the line of a request that begins in it stands at this place or behind it
         self._before = bytearray()  # earlier reads of a head that is not whole
         self._reset()
 
@@ -65,7 +66,7 @@ class RequestReader:
         if self.ended:
             return
         self._shows = False
-        self._data = data
+        self._data, self._place = data, 0
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -86,7 +87,7 @@ class RequestReader:
                 if self._unseen > _MOST_UNSEEN:
                     self._refuse(_too_large().answer)
             if self._in_head:
-                self._before += data
+                self._before += data[self._place :]
         self._data = b""
 
     def _refuse(self, answer: Answer) -> None:
@@ -182,16 +183,20 @@ class RequestReader:
 
     def _is_other_protocol(self) -> bool:
         """Does this request's own first line name one? httptools takes RTSP for HTTP, and doesn't tell."""
-        data = self._data
-        if self._before:
+        data, before = self._data, len(self._before)
+        if before:
             data = bytes(self._before) + data
             self._before.clear()
-        return b" RTSP/" in data and self._parser.get_method() + b" " + self._target + b" RTSP/" in data
+        line = self._parser.get_method() + b" " + self._target + b" "
+        end = data.find(line, self._place) + len(line)
+        self._place = max(end + self._size - before, 0)
+        return data.startswith(b"RTSP/", end)
 
     def on_body(self, part: bytes) -> None:
         if self.ended:
             return
         self.continues, self._shows = False, True
+        self._place += len(part)
         size = len(self._body) + len(part)
         if size > self._most_body:
             self._give_up_body()

@@ -8,6 +8,7 @@ Rule 2  A server that listens on this machine alone answers to local names only:
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from server.http_messages import Request
@@ -46,6 +47,7 @@ def is_own(web: Web, request: Request, origin: str) -> bool:
     return port is not None and own.removesuffix(port) == request.text(b"host").lower().removesuffix(port)
 
 
+@lru_cache(maxsize=64)
 def is_local(name: str) -> bool:
     """Is this a name of this machine that nobody else can give away?"""
     if name == "localhost" or name.endswith(".localhost") or name == "[::1]" or name == "::1":

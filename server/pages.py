@@ -41,6 +41,7 @@ _IN_ADDRESSES = "!#$%&'()*+,/:;=?@[]~"  # what stands as it is in the address of
 
 _HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1\s*>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*\Z")
 _SPACE = re.compile(r"\s+")
 
 
@@ -49,23 +50,24 @@ class Pages:
 
     def __init__(self, module: Module) -> None:
         self._name = module.name
-        self._policy = ContentPolicy(_markup_of(module))
+        texts = [constant for constant in module.constants if type(constant) is str]
+        self.policy = ContentPolicy(_markup_of(module), texts)
 
-    def answer(self, value: Any, status: int = 200) -> Answer:
-        """What a route's value is sent as. Raises Stop for what is no answer."""
+    def answer(self, value: Any, locale: str | None = None) -> Answer:
+        """What a route's value is sent as; `locale` is that of the request. Raises Stop for what is no answer."""
         kind = type(value)
         if kind is Response:
-            return self._response(value)
-        if value is None and status == 200:
+            return self._response(value, locale)
+        if value is None:
             return Answer(204, _SAFE)
-        content, body = self._content(value, status)
-        return Answer(status, self._headers(content, body), body)
+        content, body = self._content(value, 200, locale)
+        return Answer(200, self._headers(content, body), body)
 
-    def reply(self, response: Response) -> Answer:
+    def reply(self, response: Response, locale: str | None = None) -> Answer:
         """The answer of `reply STATUS BODY`; without a body, the status in words."""
-        return self._response(response)
+        return self._response(response, locale)
 
-    def _response(self, response: Response) -> Answer:
+    def _response(self, response: Response, locale: str | None) -> Answer:
         status, given = response.status, response.headers
         body = response.body
         content = ""
@@ -75,7 +77,7 @@ class Pages:
         elif kind and kind != "text/html" and type(body) is Markup:
             data = body.text.encode("utf-8", "replace")  # a feed, a picture: no page
         else:
-            content, data = self._content(body, status)
+            content, data = self._content(body, status, locale)
         lines = [
             (name, quote(value, _IN_ADDRESSES) if name == "location" else value)
             for name, value in given.items()
@@ -90,10 +92,10 @@ class Pages:
         own = self._headers(content, data, frozenset(given))
         return Answer(status, own + headers, data)
 
-    def _content(self, value: Any, status: int) -> tuple[str, bytes]:
+    def _content(self, value: Any, status: int, locale: str | None) -> tuple[str, bytes]:
         kind = type(value)
         if kind is Markup:
-            return HTML, self.document(value.text).encode("utf-8", "replace")
+            return HTML, self.document(value.text, locale).encode("utf-8", "replace")
         if kind is str:
             return TEXT, value.encode("utf-8", "replace")
         if value is None:
@@ -119,12 +121,12 @@ class Pages:
         lines = b"" if "content-type" in given else b"content-type: " + content.encode("ascii") + b"\r\n"
         lines += safe
         if content == HTML and "content-security-policy" not in given:
-            lines += self._policy.header(body.decode("utf-8"))
+            lines += self.policy.header(body.decode("utf-8"))
         return lines
 
     # pages
 
-    def document(self, text: str) -> str:
+    def document(self, text: str, locale: str | None = None) -> str:
         """A whole document: a fragment gets the head that every page needs, with its first `h1` as the title."""
         text = text.replace("\0", "\ufffd")  # which HTML can't hold, and browsers read as that, or as nothing
         start = text[:200].lstrip().lower()
@@ -132,15 +134,22 @@ class Pages:
             return text
         if start.startswith("<html"):
             return f"<!DOCTYPE html>\n{text}"
+        opening = f'<!DOCTYPE html>\n<html lang="{_language(locale)}">'
         if start.startswith(("<head>", "<head ")):
-            return f'<!DOCTYPE html>\n<html lang="en">{text}</html>\n'
+            return f"{opening}{text}</html>\n"
         heading = _HEADING.search(text)
         title = _SPACE.sub(" ", _TAG.sub("", heading.group(1))).strip() if heading else ""
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         title = title or escape_html(self._name)
         if start.startswith("<body"):
-            return f'<!DOCTYPE html>\n<html lang="en"><head>{head}<title>{title}</title></head>{text}</html>\n'
-        return f'<!DOCTYPE html>\n<html lang="en"><head>{head}<title>{title}</title></head><body>{text}</body></html>\n'
+            return f"{opening}<head>{head}<title>{title}</title></head>{text}</html>\n"
+        return f"{opening}<head>{head}<title>{title}</title></head><body>{text}</body></html>\n"
+
+
+def _language(locale: str | None) -> str:
+    """The language tag for a locale, `de-AT` for `de_AT`; English for none, and for what is no tag (RFC 5646)."""
+    tag = (locale or "").replace("_", "-")
+    return tag if _LANGUAGE.match(tag) else "en"
 
 
 def _markup_of(module: Module) -> list[str]:

@@ -21,7 +21,7 @@ from server.compression import Kept, finish
 from server.error_page import diagnostics_page, error_page
 from server.http_messages import Answer, Request, text_answer
 from server.messages import written
-from server.origins import SAFE_METHODS, foreign_host, foreign_origin
+from server.origins import SAFE_METHODS, foreign_host, foreign_origin, is_own
 from server.pages import Pages
 from server.protocol import Unfinished
 from server.render import render
@@ -120,10 +120,23 @@ class Site:
         try:
             yield from run_rules(visit)
             value = yield from call_function(self._running, SiteHost(self._running, visit), route.function, values)
-            answer = self._pages.answer(self._unerring(value))
+            answer = self._pages.answer(self._unerring(value), visit.locale)
+            if self.watched and type(value) is Response and "location" in value.headers:
+                self._tell_of_stopped_form(request, value.headers["location"])
         except Stop as stop:
-            answer = self._stopped(stop)
+            answer = self._stopped(stop, visit)
         return self._sent(answer, visit)
+
+    def _tell_of_stopped_form(self, request: Request, address: str) -> None:
+        """A browser that sends a form and is led to another site says nothing to its person where it stops there."""
+        if request.method != "POST" or request.headers.get(b"sec-fetch-mode") != b"navigate":
+            return
+        origin = self._pages.policy.stops(address)
+        if origin and not is_own(self.web, request, origin):
+            self._running.world.log(
+                f"quillo: browsers stop a form that leads to {origin}, which no text of the program begins with:"
+                " give the form's page a `Content-Security-Policy` of its own with `respond`"
+            )
 
     def _sent(self, answer: Answer, visit: Visit) -> Answer:
         request = visit.request
@@ -146,11 +159,11 @@ class Site:
             raise Stop(f"the request ended with the error {text or write_out(held)}", kind="error", error=value)
         return value
 
-    def _stopped(self, stop: Stop) -> Answer:
+    def _stopped(self, stop: Stop, visit: Visit) -> Answer:
         """The answer to a request that stopped: what it replied, else a failure."""
         if stop.kind == "reply":
             try:
-                return self._pages.reply(stop.detail)
+                return self._pages.reply(stop.detail, visit.locale)
             except Stop as inner:
                 stop = inner
         if stop.kind == "cancelled":  # in the middle of a statement: nobody is there to read an answer
@@ -217,7 +230,7 @@ class Site:
         try:
             answer = yield from self._called(name, function, visit)
         except Stop as stop:
-            answer = self._stopped(stop)
+            answer = self._stopped(stop, visit)
             if answer.status == 500:
                 answer = _error(
                     500, answer.body.decode("utf-8", "replace").strip() if not self.watched else stop.message
@@ -244,7 +257,7 @@ class Site:
                 self._unerring(value)
             return Answer(422, _JSON, b'{"error":' + to_json(value.value, name).encode("utf-8", "replace") + b"}")
         if type(value) is Response or type(value) is Markup:
-            return self._pages.answer(value)
+            return self._pages.answer(value, visit.locale)
         return Answer(200, _JSON, b'{"result":' + to_json(value, name).encode("utf-8", "replace") + b"}")
 
     def description(self) -> dict[str, Any]:

@@ -97,6 +97,24 @@ def test_a_title_is_the_headings_text_whatever_stands_in_its_attributes(browser)
     assert (found.find("head/title").text, found.find("body").get("class")) == ("Head", "a > b")
 
 
+@pytest.mark.parametrize(
+    ("locale", "language"),
+    [("de", "de"), ("de_AT", "de-AT"), ("", "en"), ("x", "en"), ('de"><script>', "en"), ("zh-Hant-TW", "zh-Hant-TW")],
+)
+def test_a_page_is_in_the_language_of_its_request(locale, language):
+    browser = Browser("""
+        locale_from(r => r.headers["x-locale"])
+        route GET / = <p>x</p>
+        route GET /no { reply 404 <p>y</p> }
+        route GET /own = <html lang="fr"><head><title>x</title></head><body></body></html>
+    """)
+    for path in ("/", "/no"):
+        assert tree(browser.get(path, X_Locale=locale).text).get("lang") == language
+    assert tree(browser.get("/own", X_Locale=locale).text).get("lang") == "fr"
+    assert tree(browser.get("/").text).get("lang") == "en"
+    browser.close()
+
+
 def test_a_page_holds_no_nul(browser):
     found = tree(browser.get("/nothing").text).find("body/p")
     assert (found.get("title"), found.text) == ("\ufffda", "b\ufffd")
@@ -306,6 +324,36 @@ def test_no_value_widens_a_policy(addresses, address):
     for row in header.split("; "):
         for source in row.split(" ")[1:]:
             assert source in ("'self'", "'none'", "data:", "https://a.example"), header
+
+
+def test_a_form_may_lead_to_where_the_programs_text_says():
+    browser = Browser("""
+        route GET / = <form method="post" action="/pay"></form>
+        route GET /plain = <p>https://d.example/</p>
+        route POST /pay = redirect("https://a.example/pay?x=1")
+        route POST /login = redirect(`https://b.example/${request.query.x}`, 302)
+        route POST /other = "see https://c.example/"
+    """)
+    assert policy(browser.get("/"))["form-action"] == ["'self'", "https://a.example", "https://b.example"]
+    assert policy(browser.get("/plain"))["form-action"] == ["'self'"]
+    browser.close()
+
+
+def test_under_watch_the_log_tells_of_a_form_that_browsers_stop():
+    program = """
+        route POST /pay { redirect(request.form.to) }
+        route GET / = <form method="post" action="https://b.example/"><button formaction="/pay">x</button></form>
+        let known = "https://a.example/"
+    """
+    for watch in (True, False):
+        browser = Browser(program, watch=watch)
+        for address in ("/here", "https://a.example/x", "https://b.example/y", "http://localhost:8080/z"):
+            browser.post("/pay", {"to": address}, Sec_Fetch_Mode="navigate", Sec_Fetch_Site="same-origin")
+        browser.post("/pay", {"to": "https://pay.example/x"}, Sec_Fetch_Mode="cors", Sec_Fetch_Site="same-origin")
+        assert not browser.log
+        browser.post("/pay", {"to": "https://pay.example/x"}, Sec_Fetch_Mode="navigate", Sec_Fetch_Site="same-origin")
+        assert [("https://pay.example," in line) for line in browser.log] == ([True] if watch else [])
+        browser.close()
 
 
 def test_the_digest_is_that_of_the_script_as_browsers_read_it():

@@ -186,6 +186,11 @@ def test_words_in_a_request_name_no_other_protocol():
     for size in (len(data), 50, 1):
         [request] = read(*[data[at : at + size] for at in range(0, len(data), size)]).ready
         assert isinstance(request, Request)
+    one, other = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / RTSP/1.1\r\nHost: x\r\n\r\n"
+    stream = one * 3 + other
+    for size in range(1, len(stream) + 1):
+        reader = read(*[stream[at : at + size] for at in range(0, len(stream), size)])
+        assert [type(found) for found in reader.ready] == [Request, Request, Request, Answer]
 
 
 def test_a_head_up_to_the_limits_passes_however_it_comes():

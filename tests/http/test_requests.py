@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qvm.values import Stop
@@ -28,6 +28,17 @@ route POST /upload {
 """
 
 WEB = Browser("route POST /form = 1")
+ALL = Browser("""
+server fn add(a: int, b: int = 2) -> int = a + b
+/// A tool.
+fn mcp tool() -> int = 1
+build "/app.css" = "p {}"
+route POST /form = request.form
+route PUT /form = request.json
+route GET /echo/*rest = request
+route DELETE /echo/:id:int = id
+route GET /page/:x = <p title={x} class={request.query.x}>{x}<img src={`/${x}`}></p>
+""")
 
 
 @pytest.fixture
@@ -136,6 +147,30 @@ def test_a_multipart_form_that_is_damaged_is_read_or_refused(data, cut):
         form, refused = {}, stop
     assert refused is None or (refused.kind == "reply" and refused.detail.status == 400)
     assert all(type(name) is str for name in form)
+
+
+VISIBLE = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), max_size=40)
+VALUE = st.binary(max_size=60).map(lambda data: data.translate(None, bytes(range(32)) + b"\x7f").strip())
+NAMES = [
+    *(b"origin", b"sec-fetch-site", b"content-type", b"cookie", b"accept-encoding", b"if-none-match", b"accept"),
+    *(b"authorization", b"x-other"),
+]
+
+
+@settings(max_examples=400)
+@given(
+    method=st.sampled_from(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"]),
+    start=st.sampled_from(
+        ["/", "/form", "/echo/", "/app.css", "/_quillo/", "/_quillo/rpc/add", "/_quillo/mcp", "/page/"]
+    ),
+    rest=VISIBLE,
+    headers=st.dictionaries(st.sampled_from(NAMES), VALUE),
+    body=st.binary(max_size=60),
+)
+def test_any_request_is_answered(method, start, rest, headers, body):
+    answer = ALL.answer(Request(method, start + rest, {b"host": b"localhost", **headers}, body))
+    assert answer.status in (200, 204, 304, 400, 401, 403, 404, 405, 415, 422)
+    assert not ALL.log
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,13 @@ def test_under_watch_the_door_is_named_when_the_first_tool_is_there(program):
         assert server.next_line().startswith("quillo: claude mcp add --transport http main ")
 
 
+def test_under_watch_warnings_are_told_at_the_start_too(program):
+    program.write_text(PAGE + "fn mcp add(a: int) -> int = a\n")
+    for _ in range(2):  # compiled, and from the cache
+        with Running(program, "--watch", env=SECRET) as server:
+            assert "main.qwe:2: warning: tool `add` has no `///` comment" in server.end()
+
+
 def test_a_program_that_serves_nothing_ends_and_has_no_use_for_watch(program):
     program.write_text('print("done")\n')
     done = quillo("run", str(program), "--watch")
@@ -299,6 +306,17 @@ def test_a_line_a_request_without_what_is_private(program, format):
     else:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z GET / 200 [\d.]+ms - \d+", first)
         assert " GET /no%0Asuch 404 " in second
+
+
+def test_a_caller_has_one_digest_over_restarts_with_one_secret_and_another_with_another(program):
+    program.write_text(PAGE + ACCOUNTS)
+    digests = []
+    for secret in (SECRET, SECRET, {"QUILLO_SECRET": "another secret of thirty-two bytes"}):
+        with Running(program, "--log", "json", env=secret) as server:
+            server.token("ana")
+            digests.append({json.loads(line)["caller"] for line in server.end().splitlines()})
+    assert [len(found) for found in digests] == [1, 1, 1]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_calls_over_http_are_recorded_too(program, tmp_path):
