@@ -23,7 +23,7 @@ demo: $(READY) ## Serve the notes app, its page and its tools, to a real MCP cli
 test: $(READY) ## Run every test
 	@$(BIN)/python -m pytest -n 2
 
-check: $(READY) ## Format, lint, types, layers, generated files
+check: $(READY) ## Format, lint, types, layers, generated files, examples
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

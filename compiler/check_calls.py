@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from compiler import syntax
 from compiler.builtins import Builtin, Overload
 from compiler.check_functions import result_of
 from compiler.checking import Checking, Wanted, checks
+from compiler.constants import NoConstant, constant_value
 from compiler.prelude import BUILTINS
 from compiler.relations import (
     MISTAKE,
@@ -326,6 +328,8 @@ def _builtin_call(check: Checking, node: syntax.Call, builtin: Builtin, wanted: 
         check.statements.append((check.state.unit, node, node.ordered[0]))
     if builtin.name == "is_err":
         fails = False
+    if builtin.name in ("confirm", "about"):
+        _question(check, builtin.name, node.ordered or [])
     if wanted is not None and builtin.name in ("db.query", "db.one"):
         from compiler.check_sql import star_fills
 
@@ -340,6 +344,40 @@ def _result(builtin: Builtin, overload: Overload, bindings: Bindings) -> Type:
         return join(ROW, NULL)
     found = bounded(substituted(signature_type(overload.result), bindings))
     return ANY if found == NEVER and overload.result != "never" else found
+
+
+_UNKNOWN: Any = object()  # worked out as the program runs
+
+
+def _question(check: Checking, name: str, arguments: Sequence[syntax.Expression | None]) -> None:
+    """Reports what is wrong with a question, as far as it is written in the program: it would stop the call."""
+    values: list[Any] = []
+    for argument in arguments:
+        try:
+            values.append(_UNKNOWN if argument is None else constant_value(argument))
+        except NoConstant:
+            values.append(_UNKNOWN)
+    text, _, default = (*values, _UNKNOWN, _UNKNOWN, _UNKNOWN)[:3]
+    found: list[tuple[syntax.Expression | None, str]] = []
+    if isinstance(text, str) and not text.strip():
+        found.append((arguments[0], f"`{name}`'s question is empty: say what the user is asked"))
+    keys = _keys(arguments[1]) if len(arguments) > 1 else None
+    if keys is not None and len(keys) < 2:
+        found.append((arguments[1], f"`about` needs at least two choices, got {len(keys)}"))
+    elif keys is not None and isinstance(default, str) and default not in keys:
+        shown = ", ".join(f"`{key}`" for key in keys)
+        found.append((arguments[2], f"`about`'s default must be one of its keys, {shown}, got `{default}`"))
+    for node, message in found:
+        if node is not None:
+            check.report("error", "Q0318", message, node.start, node.end)
+
+
+def _keys(node: syntax.Expression | None) -> list[str] | None:
+    """The keys of a record that is written in place; None where they can't be told."""
+    if not isinstance(node, syntax.RecordLiteral):
+        return None
+    names = [one.name for one in node.fields if isinstance(one, syntax.RecordField)]
+    return list(dict.fromkeys(names)) if len(names) == len(node.fields) else None
 
 
 def _no_overload(check: Checking, node: syntax.Call, builtin: Builtin, problems: list[Problem]) -> None:

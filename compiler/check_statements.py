@@ -270,11 +270,11 @@ def _turns(check: Checking, node: syntax.For | syntax.ForExpression, over: Type)
 def break_statement(check: Checking, node: syntax.Break) -> bool:
     if check.state.breaks:
         check.state.breaks[-1] = True
-    return True
+    return bool(check.state.breaks)  # one outside a loop is reported: nothing is said of what follows it
 
 
 def continue_statement(check: Checking, node: syntax.Continue) -> bool:
-    return True
+    return bool(check.state.breaks)
 
 
 # --- leaving ------------------------------------------------------------------------------------------------------

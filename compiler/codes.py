@@ -60,6 +60,7 @@ CODES: dict[str, str] = {
     "Q0314": "an argument's name that nothing has, or one given twice",
     "Q0316": "a call of what is no function",
     "Q0317": "a builtin called as if it belonged to a value",
+    "Q0318": "a question that can't be asked",
     "Q0320": "a condition that is no bool",
     "Q0321": "operands that an operator does not take",
     "Q0322": "a `...` of what can't be spread",

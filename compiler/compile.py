@@ -37,7 +37,7 @@ def compile_program(
     try:
         return run_passes(main, load, name, diagnostics, analysed)
     except RecursionError:
-        message = "this program nests deeper than the compiler can follow: make functions of its inner parts"
+        message = "this program nests deeper than the compiler can follow: name its inner parts (functions, types)"
         diagnostics.error("Q0990", message, main, 0, 0)
     except Exception:
         if not diagnostics.has_errors:

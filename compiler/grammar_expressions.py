@@ -252,7 +252,16 @@ def spread(build: Builder, dots: Token, value: Expression) -> Spread:
     "expression : RECORD record_fields COMMA RBRACE",
 )
 def record_literal(build: Builder, opening: Token, *rest: Any) -> Expression:
-    return RecordLiteral(opening.start, rest[-1].end, rest[0] if len(rest) > 1 else [])
+    fields: list[RecordField | Spread] = rest[0] if len(rest) > 1 else []
+    seen: set[str] = set()
+    for one in fields:
+        if isinstance(one, Spread):
+            seen.clear()  # what is spread may hold a name again, and what follows then wins
+            continue
+        if one.name in seen:
+            build.error("Q0114", f"the field `{one.name}` is given twice", one.start, one.end)
+        seen.add(one.name)
+    return RecordLiteral(opening.start, rest[-1].end, fields)
 
 
 @rule("record_fields : record_field")

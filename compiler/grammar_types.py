@@ -232,7 +232,19 @@ def error_pattern(build: Builder, word: Token, opening: Token, inner: Pattern, c
     "pattern : RECORD field_patterns COMMA RBRACE",
 )
 def record_pattern(build: Builder, opening: Token, *rest: Any) -> Pattern:
-    return RecordPattern(opening.start, rest[-1].end, rest[0] if len(rest) > 1 else [])
+    fields: list[FieldPattern] = rest[0] if len(rest) > 1 else []
+    names: dict[str, Pattern] = {}
+    for one in fields:
+        before = names.get(one.name)
+        # `{ a, a }` binds one name twice, which is reported as that.
+        if before is not None and not _same_name(before, one.pattern):
+            build.error("Q0114", f"the field `{one.name}` is taken twice", one.start, one.end)
+        names[one.name] = one.pattern
+    return RecordPattern(opening.start, rest[-1].end, fields)
+
+
+def _same_name(a: Pattern, b: Pattern) -> bool:
+    return isinstance(a, NamePattern) and isinstance(b, NamePattern) and a.name == b.name
 
 
 @rule("field_patterns : field_pattern")

@@ -146,7 +146,7 @@ class Session:
 def _report_failure(problem: Exception, source: Source, diagnostics: Diagnostics) -> None:
     """Says that a pass failed, unless there are errors anyway."""
     if isinstance(problem, RecursionError):
-        message = "this nests deeper than the compiler can follow: make functions of its inner parts"
+        message = "this nests deeper than the compiler can follow: name its inner parts (functions, types)"
         diagnostics.error("Q0990", message, source, 0, 0)
     elif not diagnostics.has_errors:
         message = "the compiler can't compile this: that is a mistake in Quillo, please report it"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qvm.builtins import argument_counts
+from qvm.builtins import argument_counts, native
 from qvm.text import to_json, write_out
 from qvm.values import INT_MAX, INT_MIN, TEXT_LIMIT, Markup
 from tests.native_calls import call, error_of, same_value, stop_of
@@ -255,3 +255,11 @@ def test_the_engine_can_ask_how_many_arguments_a_native_takes() -> None:
     assert argument_counts("upper") == (1, 1)
     assert argument_counts("round") == (1, 2)
     assert argument_counts("classes") == (0, None)
+
+
+def test_of_ints_and_floats_the_chosen_is_a_float():
+    for name, chosen in (("min", 1.0), ("max", 3.0)):
+        for values in ([1, 2.5, 3], [3, 2.5, 1]):
+            found = native(name)(values)
+            assert (found, type(found)) == (chosen, float)
+    assert type(native("max")([1, 2])) is int

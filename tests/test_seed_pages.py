@@ -131,7 +131,7 @@ def test_outside_a_tools_call_a_yes_is_taken() -> None:
 
 
 def test_an_empty_question_stops() -> None:
-    done = ran(compiled('print(confirm(""))'))
+    done = ran(compiled('print(confirm(trim(" ")))'))
     assert done.stop is not None
     assert done.stop.message == "`confirm`'s question is empty: say what the user is asked"
     assert done.stop.places[0].line == 1

@@ -158,7 +158,8 @@ def _chosen(builtin: str, choose: Callable[..., Any], xs: Any, b: Any) -> Any:
         if not xs:
             raise Stop(f"`{builtin}` of an empty list: there is nothing to choose from")
         _need_order(xs, builtin, "the items")
-        return choose(xs)
+        chosen = choose(xs)
+        return float(chosen) if type(chosen) is int and float in set(map(type, xs)) else chosen
     if type(xs) not in _NUMBERS and type(xs) is not str:
         raise wrong(1, builtin, "int, float or str", xs)
     if type(xs) is str and type(b) is not str:
