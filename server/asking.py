@@ -242,7 +242,7 @@ def _not_ours(problem: str, tool: str) -> str:
 
 
 # A float without a fraction, as orjson writes it. Within a text it may look so, too: that is looked at once more.
-_WHOLE_FLOAT = re.compile(rb"[:,\[]-?\d+(?:\.0|(?:\.\d+)?e\+?\d+)[,\]}]")
+_WHOLE_FLOAT = rb"[:,\[]-?\d+(?:\.0|(?:\.\d+)?e\+?\d+)[,\]}]"
 
 
 def canonical(value: Any) -> bytes:
@@ -251,7 +251,7 @@ def canonical(value: Any) -> bytes:
 
     try:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        if _WHOLE_FLOAT.search(text) is None:
+        if re.search(_WHOLE_FLOAT, text) is None:
             return text
         return orjson.dumps(_whole(value), option=orjson.OPT_SORT_KEYS)
     except (TypeError, orjson.JSONEncodeError):  # an int past 64 bits, half of a surrogate pair
