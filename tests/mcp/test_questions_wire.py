@@ -13,7 +13,7 @@
 | 100 questions; a text that changes | `test_a_hundred_...`, `test_a_text_that_...` |
 | ask first; sheltered; `parallel`, `db.transaction`; nothing catches | `ask first`, below |
 | the checker sees it first; `ask`; a component | tests/check/s06_functions, tests/test_question_order.py |
-| what a client sends in another shape | `test_what_is_no_response_...` |
+| what a client sends in another shape | test_questions_shapes.py |
 
 All but the last are held with both clients: the official one sends no other shape.
 """
@@ -26,13 +26,11 @@ from tests.mcp.wire import (
     NO,
     WIRES,
     YES,
-    RawWire,
     Refused,
     Wire,
     accept,
     failure,
     question,
-    raw_wire,
     structured,
     texts,
 )
@@ -232,15 +230,6 @@ def wire(request, tmp_path_factory):
     (folder / "main.qwe").write_text(PROGRAM, "utf-8")
     (folder / "lib.qwe").write_text(LIB, "utf-8")
     with WIRES[request.param](folder / "main.qwe") as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("shapes")
-    (folder / "main.qwe").write_text(PROGRAM, "utf-8")
-    (folder / "lib.qwe").write_text(LIB, "utf-8")
-    with raw_wire(folder / "main.qwe") as made:
         yield made
 
 
@@ -574,44 +563,3 @@ def test_what_cannot_be_asked_is_a_failure_of_the_program(wire: Wire, how, words
 
 def test_outside_a_call_a_question_has_its_answer_at_once(wire: Wire):
     assert wire.value("started") == [True, "b"]
-
-
-RESPONSE = '`inputResponses.ask` must be an object whose `action` is "accept", "decline" or "cancel"'
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"inputResponses": []}, "`inputResponses` must be an object"),
-        ({"inputResponses": None}, "`inputResponses` must be an object"),
-        ({"inputResponses": {"ask": []}}, RESPONSE),
-        ({"inputResponses": {"ask": "accept"}}, RESPONSE),
-        ({"inputResponses": {"ask": {}}}, RESPONSE),
-        ({"inputResponses": {"ask": {"action": None}}}, RESPONSE),
-        ({"inputResponses": {"ask": {"action": ["accept"]}}}, RESPONSE),
-        ({"inputResponses": {"ask": {"action": {"a": 1}}}}, RESPONSE),
-        ({"inputResponses": {"ask": {"action": "yes"}}}, RESPONSE),
-        ({"inputResponses": {"ask": accept() | {"content": []}}}, "`inputResponses.ask.content` must be an object"),
-        ({"inputResponses": {"ask": accept() | {"content": "yes"}}}, "`inputResponses.ask.content` must be an object"),
-        ({"requestState": None}, "`requestState` must be a text: what the server sent"),
-        ({"requestState": 7}, "`requestState` must be a text: what the server sent"),
-        ({"requestState": ["x"]}, "`requestState` must be a text: what the server sent"),
-        ({"requestState": {}}, "`requestState` must be a text: what the server sent"),
-    ],
-)
-def test_what_is_no_response_is_refused_and_uses_up_nothing(raw: RawWire, more, words):
-    asked = raw.call("twice")
-    with pytest.raises(Refused) as refused:
-        raw.call("twice", {}, **{"requestState": asked["requestState"], "inputResponses": {"ask": YES}, **more})
-    assert (refused.value.code, refused.value.message) == (-32602, words)
-    assert question(raw.again(asked, "twice", YES)) == "Sure?"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [{"yes": [True]}, {"yes": {"a": 1}}, {"yes": None}, {"yes": 1e300}, {"": True}, {"yes ": True}, {"YES": True},
-     {"choice": {"a": 1}, "yes": 1}, {"x" * 10_000: True}, {str(n): True for n in range(1000)}],
-)  # fmt: skip
-def test_no_other_content_is_a_yes(raw: RawWire, content):
-    asked = raw.again(raw.call("twice"), "twice", {"action": "accept", "content": content})
-    assert structured(raw.again(asked, "twice", YES)) == [False, True]
