@@ -237,3 +237,65 @@ def test_a_call_that_waits_goes_on_in_a_program_that_was_fused_meanwhile():
     outcome = finish(task)
     assert isinstance(outcome, Returned)
     assert outcome.value == 13
+
+
+# Whole expressions: more than one operator to a group, with what the group takes from the stack and leaves there.
+
+LEAVES = ["INT 7", "INT 0", "INT -3", f"INT {BIG}", "CONST -2.5", 'CONST "ab"', "NULL", "TRUE", "LOAD 0", "LOAD 1"]
+
+
+@st.composite
+def expressions(draw: st.DrawFn) -> list[str]:
+    """Instructions that push and take values at random, and leave one."""
+    lines: list[str] = []
+    height = 0
+    for _ in range(draw(st.integers(1, 14))):
+        if height >= 2 and draw(st.booleans()):
+            lines.append(draw(st.sampled_from(OPERATORS)))
+            height -= 1
+        elif height and draw(st.integers(0, 7)) == 0:
+            lines.append('FIELD "ab"')
+        else:
+            lines.append(draw(st.sampled_from(LEAVES)))
+            height += 1
+    return lines + [draw(st.sampled_from(OPERATORS)) for _ in range(height - 1)] if height else ["INT 1"]
+
+
+# What stands before an expression, and what takes its value.
+ENDS = {
+    "return": ([], ["RETURN"]),
+    "end of a block": (["BLOCK 1"], ["END", "RETURN"]),
+    "test": ([], ["IF 1", "INT 1", "ELSE", "INT 2", "END", "RETURN"]),
+    "element": (
+        ["CONST [5, 6, 7]", "STORE 2", "INT 0", "INT 4", 'ASSIGN local 2 "["', "LOAD 0"],
+        ['ASSIGN local 2 "["', "LOAD 2", "RETURN"],
+    ),
+    "key": (
+        ['CONST {"ab": 1}', "STORE 2", 'CONST "ab"', "INT 4", 'ASSIGN local 2 "["', "LOAD 0"],
+        ['ASSIGN local 2 "["', "LOAD 2", "RETURN"],
+    ),
+    "call": (["LOAD 1"], ["CALL 0", "RETURN"]),
+}
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    lines=expressions(),
+    values=st.tuples(st.sampled_from(sorted(VALUES)), st.sampled_from(sorted(VALUES))),
+    end=st.sampled_from(sorted(ENDS)),
+    charged=st.booleans(),
+    apart=st.booleans(),
+)
+def test_an_expression_does_what_its_instructions_do(lines, values, end, charged, apart):
+    code = ["CHARGE 1"]
+    for slot, value in enumerate(values):
+        code += [*(VALUES[value] or "NULL").split("\n"), f"STORE {slot}"]
+    before, after = ENDS[end]
+    code += [*before, *(["CHARGE 3"] if charged else []), *(["@3"] if apart else []), *lines, *after]
+    made = builder()
+    made.function("pair", "LOAD 0", "LOAD 1", "NULL", "STORE 2", "LIST 2", "RETURN", parameters=["x", "y"])
+    made.entry(*code)
+    verify(made.module)
+    plain = all_that_happened(made.module, fused=False)
+    assert all_that_happened(made.module, fused=True) == plain
+    assert all_that_happened(made.module, fused=True, drive=in_small_slices) == plain
