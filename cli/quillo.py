@@ -4,12 +4,17 @@ loaded, and standard input and output are moved before anything that might touch
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command with these arguments (None: the process's own) and ends the process with its status."""
     given = sys.argv[1:] if arguments is None else arguments
+    engine = os.environ.get("QUILLO_ENGINE", "")
+    if engine not in ("", "translator", "interpreter"):
+        sys.stderr.write(f"error: QUILLO_ENGINE must be `translator` or `interpreter`, got {ascii(engine)}\n")
+        sys.exit(2)
     if given[:1] == ["mcp"]:
         from cli.mcp import options_of
 

@@ -126,7 +126,7 @@ def _run(file: str, module: Module, policy: Policy, arguments: list[str]) -> int
     running = RunningProgram(module, world)
     status = 0
     try:
-        running.run_top_level()
+        running.run_top_level(alone=True)
         flush()
     except Stop as stop:
         if stop.kind == "exit":

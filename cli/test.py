@@ -64,6 +64,7 @@ def _problem(file: str, module: Module, policy: Policy, test: Test) -> str | Non
     host = ProgramHost(world, world.database.scope())
     try:
         running.run_top_level()
+        running.program.warm_up([test.function])
         run(running.program.call(test.function, [], host))
     except Stop as stop:
         said = (

@@ -32,7 +32,7 @@ def call_value(task: Task, closure: Closure, arguments: list[Any], names: list[s
     for argument in arguments:
         if type(argument) is Err:
             raise error_stop(argument)
-    if len(task.frames) > DEPTH_LIMIT:
+    if len(task.frames) > task.most_frames:
         raise too_deep()
     prepared = task.program.prepared_function(closure.function)
     function = prepared.function

@@ -34,7 +34,7 @@ from qvm.handlers_variables import constant_value, unset
 from qvm.mistakes import SURELY_SHORT, check_size, no_bool
 from qvm.operators import equal_operands, out_of_range
 from qvm.prepare import LEAVE, STOPPED, Handler, Prepared
-from qvm.values import DEPTH_LIMIT, SIZE_LIMIT, UNSET, Err
+from qvm.values import SIZE_LIMIT, UNSET, Err
 
 if TYPE_CHECKING:
     from qasm.instructions import Instruction
@@ -121,7 +121,7 @@ _RETURN = """
     return STOPPED"""
 _CALL = """
     frames = task.frames
-    if len(frames) > DEPTH_LIMIT:
+    if len(frames) > task.most_frames:
         raise too_deep()
     frames[-1].pc = after_call
     frames.append(Frame(z, [{0}]))
@@ -546,7 +546,6 @@ _SCOPE: dict[str, Any] = {
     "SURELY_SHORT": SURELY_SHORT,
     "LEAVE": LEAVE,
     "Frame": Frame,
-    "DEPTH_LIMIT": DEPTH_LIMIT,
     "too_deep": too_deep,
     "STOPPED": STOPPED,
     **_GENERAL,

@@ -13,7 +13,7 @@ from qvm.frames import Frame
 from qvm.mistakes import error_stop
 from qvm.prepare import LEAVE, Handler, Site
 from qvm.questions import QUESTIONS, question
-from qvm.values import DEPTH_LIMIT, BuiltinFunction, Closure, Err, Stop
+from qvm.values import BuiltinFunction, Closure, Err, Stop
 
 
 def make_call(site: Site) -> Handler:
@@ -25,7 +25,7 @@ def make_call(site: Site) -> Handler:
 
     def call(stack, locals, task):
         frames = task.frames
-        if len(frames) > DEPTH_LIMIT:
+        if len(frames) > task.most_frames:
             raise too_deep()
         frames[-1].pc = after
         arguments = stack[-count:]
@@ -35,7 +35,7 @@ def make_call(site: Site) -> Handler:
 
     def call_with_one(stack, locals, task):
         frames = task.frames
-        if len(frames) > DEPTH_LIMIT:
+        if len(frames) > task.most_frames:
             raise too_deep()
         frames[-1].pc = after
         frames.append(Frame(number, [stack.pop(), *padding]))
@@ -43,7 +43,7 @@ def make_call(site: Site) -> Handler:
 
     def call_with_none(stack, locals, task):
         frames = task.frames
-        if len(frames) > DEPTH_LIMIT:
+        if len(frames) > task.most_frames:
             raise too_deep()
         frames[-1].pc = after
         frames.append(Frame(number, padding.copy()))

@@ -19,7 +19,7 @@ from qvm.operators import is_error, make_error
 from qvm.prepare import STOPPED
 from qvm.questions import QUESTIONS, question
 from qvm.unwinding import unwind
-from qvm.values import BuiltinFunction, Err, Stop, kind_of
+from qvm.values import DEPTH_LIMIT, BuiltinFunction, Err, Stop, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,7 @@ class Task:
         "fuel",
         "host",
         "max_steps",
+        "most_frames",
         "note_change",
         "program",
         "unsettled",
@@ -66,6 +67,7 @@ class Task:
         self.frames = frames
         self.host = host
         self.max_steps = max_steps
+        self.most_frames = DEPTH_LIMIT  # that a call may find
         self.note_change: Callable[[str], None] | None = host.changed if getattr(host, "notes_changes", True) else None
         self.fuel = 0
         self.within: Group | None = None

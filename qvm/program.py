@@ -15,21 +15,30 @@ from typing import TYPE_CHECKING, Any
 from qvm.frames import Failed, Frame, Outcome, Pending, Returned, Suspended, Yielded
 from qvm.interpreter import FUSE_AFTER, SLICE, Task
 from qvm.prepare import Prepared
-from qvm.typecheck import Check, Checks
-from qvm.values import UNSET, Cell
+from qvm.typecheck import Check, Checks, Mismatch
+from qvm.values import ABSENT, UNSET, Cell, Err
 
 if TYPE_CHECKING:
-    from qasm.module import Descriptor, Module
+    from qasm.module import Descriptor, Function, Module
     from qvm.host import Host
+    from qvm.translator_runtime import Runtime
 
 __all__ = ["SLICE", "Failed", "Outcome", "Pending", "Program", "Returned", "Suspended", "Task", "Yielded"]
 
 
 class Program:
-    """`globals` are the top-level variables, shared by all calls. Functions are made ready when first called."""
+    """`globals` are the top-level variables, shared by all calls. Functions are made ready when first called.
 
-    def __init__(self, module: Module) -> None:
+    `engine` is "interpreter" or "translator". With the translator, calls run on the interpreter until the program is
+    warm; then its functions are translated, once, and the calls that begin from there on run as Python.
+    """
+
+    def __init__(self, module: Module, engine: str = "interpreter", warm: bool = False) -> None:
         self.module = module
+        self.engine = engine
+        self._warm = warm  # whether it has run for long enough to be worth translating
+        self._runtime: Runtime | None = None
+        self._translated = False  # whether the translator has been asked
         self.globals = [Cell(UNSET) for _ in module.globals]
         self.codes: list[list[Any] | None] = [None] * len(module.functions)
         self._prepared: list[Prepared | None] = [None] * len(module.functions)
@@ -49,7 +58,64 @@ class Program:
         if len(arguments) != len(called.parameters):
             raise ValueError(f"function {function} has {len(called.parameters)} parameters, got {len(arguments)}")
         padding = [None] * (called.local_count - len(arguments))
-        return Task(self, [Frame(function, [*arguments, *padding])], host, max_steps)
+        frame = Frame(function, [*arguments, *padding])
+        if self.engine == "translator" and self._warm:
+            runtime = self.runtime()
+            if runtime is not None and function in runtime.functions and self._fit(called, arguments):
+                from qvm.translator_task import TranslatedTask
+
+                return TranslatedTask(self, frame, host, max_steps, runtime)
+        return Task(self, [frame], host, max_steps)
+
+    def warm_up(self, functions: list[int]) -> None:
+        """Calls of these functions are to be translated at once, where one of them loops or calls one that does."""
+        if self.engine != "translator" or self._warm:
+            return
+        from qasm.instructions import decode
+
+        left, seen = list(functions), set(functions)
+        while left:
+            for op, operands in decode(self.module.functions[left.pop()].code):
+                if op.name == "LOOP":
+                    self._warm = True
+                    return
+                if op.name in ("CALL", "CLOSURE"):
+                    # A function that is met twice may call itself.
+                    if operands[0] in seen and op.name == "CALL" and operands[0] not in functions:
+                        self._warm = True
+                        return
+                    if operands[0] not in seen:
+                        seen.add(operands[0])
+                        left.append(operands[0])
+
+    def runtime(self) -> Runtime | None:
+        """The Module's functions as Python functions, translated when first asked for; None where that can't be."""
+        if not self._translated:
+            self._translated = True
+            from qvm.translator import translate
+            from qvm.translator_runtime import Runtime
+
+            translation = translate(self.module)
+            if translation is not None:
+                self._runtime = Runtime(self, translation)
+        return self._runtime
+
+    def _fit(self, called: Function, arguments: list[Any]) -> bool:
+        """Are these what the parameters' types say, as they stand? The translator relies on it."""
+        for parameter, argument in zip(called.parameters, arguments, strict=True):
+            if argument is ABSENT:
+                if parameter.required:
+                    return False
+                continue
+            if type(argument) is Err:
+                return False
+            check = self.check(parameter.type)
+            try:
+                if check is not None and check(argument) is not argument:
+                    return False
+            except Mismatch:
+                return False
+        return True
 
     def call_value(self, function: Any, arguments: list[Any], host: Host, max_steps: int | None = None) -> Task:
         """A Task for a call of a function value, as `f(argument, …)` in a program would be. Raises Stop.
@@ -65,6 +131,7 @@ class Program:
     def grow(self) -> None:
         """Makes room for the functions and top-level variables that were added to the Module; the others stay."""
         self.globals += [Cell(UNSET) for _ in self.module.globals[len(self.globals) :]]
+        self.engine = "interpreter"  # what was translated knows nothing of what is added
         more = len(self.module.functions) - len(self.codes)
         self.codes += [None] * more
         self._prepared += [None] * more
@@ -104,7 +171,7 @@ class Program:
         """Counts the steps of all calls; a program that has made FUSE_AFTER of them is worth fusing."""
         self._steps += steps
         if self._steps >= FUSE_AFTER and not self.fused:
-            self.fused = True
+            self.fused = self._warm = True
             from qvm.fusion import fuse
 
             for prepared in self._prepared:

@@ -153,6 +153,8 @@ class Stop(Exception):
         self.error = error
         self.detail = detail
         self.places: list[CallPlace] = []
+        self.inner: list[CallPlace] = []  # places that are known before those of the calls around them are
+        self.at_caller = False  # whether it is where the innermost call stands, not in what is called
 
 
 def kind_of(value: Any) -> str:

@@ -178,17 +178,28 @@ def _decode(name: str, data: bytes, lead: str, severity: str) -> Source:
 
 
 class RunningProgram:
-    """A program whose top level has run."""
+    """A program whose top level has run. Calls that are `recorded` run on the interpreter, whose frames can be saved.
 
-    def __init__(self, module: Module, world: World) -> None:
+    The environment's QUILLO_ENGINE may say `interpreter`; it has been looked at.
+    """
+
+    def __init__(self, module: Module, world: World, recorded: bool = False) -> None:
         self.module = module
         self.world = world
-        self.program = Program(module)
+        engine = "interpreter" if recorded else os.environ.get("QUILLO_ENGINE") or "translator"
+        self.program = Program(module, engine)
         self.main_file = main_file(module)
         self.max_compute = world.policy.max_compute or MAX_COMPUTE
 
-    def run_top_level(self, recorder: Recorder | None = None, max_steps: int | None = None) -> None:
-        """Runs the files' top levels in their order, each of `max_steps` at most. Raises Stop."""
+    def run_top_level(
+        self, recorder: Recorder | None = None, max_steps: int | None = None, alone: bool = False
+    ) -> None:
+        """Runs the files' top levels in their order, each of `max_steps` at most. Raises Stop.
+
+        `alone`: they are all that the program does.
+        """
+        if alone:
+            self.program.warm_up(self.module.entries)
         host = ProgramHost(self.world, self.world.database.scope())
         watched = host if recorder is None else recorder.top_level(host)
         try:

@@ -85,7 +85,7 @@ class Served:
         world = World(folder_of(path), options.output, options.log, policy, options.arguments, flush=options.flush)
         if again:
             world.serving = "quillo run"
-        self.running = RunningProgram(module, world)
+        self.running = RunningProgram(module, world, recorded=options.record is not None)
         recorder = None
         if options.record is not None:
             from server.recorder import Recorder

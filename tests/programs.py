@@ -59,13 +59,18 @@ def straight(program: Program, task: Task, host: ProgramHost) -> tuple[Outcome, 
     return outcome, task
 
 
-def ran(module: Module, drive: Drive = straight, max_steps: int | None = 5_000_000) -> Ran:
+def ran(
+    module: Module,
+    drive: Drive = straight,
+    max_steps: int | None = 5_000_000,
+    engine: Callable[[Module], Program] = Program,
+) -> Ran:
     """Runs a Module's top level with the hosts that `quillo run` uses, in an empty folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         result = Ran()
         printed: list[str] = []
         world = World(folder, printed.append, printed.append)
-        program = Program(module)
+        program = engine(module)
         host = ProgramHost(world, world.database.scope())
         try:
             for entry in module.entries:

@@ -1,0 +1,92 @@
+"""The second engine: a Module's functions as Python functions.
+
+    translation = translate(module)              what can be kept: Python code and plain data
+    functions = Runtime(program, translation)    bound to a Program, ready to be called
+
+Everything that a Module says is put into `ast` nodes, never into text. A function that no Python statement stands for
+is left out and runs on the interpreter.
+"""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from qvm.translator_emitter import Bound, Emitter
+from qvm.translator_inference import Inference, TooHard
+
+if TYPE_CHECKING:
+    from qasm.module import Module
+
+INTERPRETED = ("parallel",)  # the language's own functions that need the interpreter's frames
+
+
+class Translation(NamedTuple):
+    """`code` makes the functions, `bound` is what they are given, all of it plain data that `marshal` keeps.
+
+    `indexes`: for (function, pc) of an INDEX that is Python's own, the names of its operands.
+    """
+
+    code: CodeType
+    numbers: tuple[int, ...]
+    bound: dict[str, tuple[Any, ...]]
+    indexes: dict[tuple[int, int], tuple[Any, Any]]
+
+
+def translate(module: Module) -> Translation | None:
+    """The Module's functions as Python code; None where none of them can be had."""
+    import qvm.translator_instructions  # noqa: F401 - registers what each instruction becomes
+
+    try:
+        inference = Inference(module)
+    except (TooHard, RecursionError):
+        return None
+    numbers = {
+        number
+        for number in inference.known
+        if not (module.functions[number].builtin and module.functions[number].name in INTERPRETED)
+    }
+    while numbers:
+        bound = Bound()
+        indexes: dict[tuple[int, int], tuple[Any, Any]] = {}
+        functions: list[ast.stmt] = []
+        hard = set()
+        for number in sorted(numbers):
+            emitter = Emitter(inference, number, bound, numbers)
+            try:
+                function = emitter.run()
+                _compiled([function])
+            except (TooHard, RecursionError, SyntaxError, MemoryError):
+                hard.add(number)
+                continue
+            functions.append(function)
+            for pc, names in emitter.indexes.items():
+                indexes[number, pc] = names
+        if not hard:
+            return Translation(_compiled(functions), tuple(sorted(numbers)), bound.names, indexes)
+        numbers -= hard
+    return None
+
+
+def _compiled(functions: list[ast.stmt]) -> CodeType:
+    """A module whose `make` gives the functions, by name, and what reads and sets their fuel."""
+    frame = ast.parse(
+        "def make():\n"
+        "    fuel = 0\n"
+        "    def get_fuel():\n"
+        "        return fuel\n"
+        "    def set_fuel(steps):\n"
+        "        nonlocal fuel\n"
+        "        fuel = steps\n"
+        "    return get_fuel, set_fuel, {}\n"
+    )
+    maker: Any = frame.body[0]
+    given = maker.body[-1]
+    names = [function.name for function in functions if isinstance(function, ast.FunctionDef)]
+    given.value.elts[2] = ast.Dict(
+        [ast.Constant(name) for name in names], [ast.Name(name, ast.Load()) for name in names]
+    )
+    maker.body[-1:] = [*functions, given]
+    ast.fix_missing_locations(frame)
+    return compile(frame, "<quillo>", "exec", dont_inherit=True, optimize=0)

@@ -1,0 +1,587 @@
+"""Writes one function of a Module as the `ast` of a Python function.
+
+The operand stack is gone: what an instruction pushes is kept as an expression until it is used, and put into a local
+where something is done in between. Each node stands on the line of the source that its instruction belongs to, and its
+column is the instruction's pc: that is how a traceback tells where a stop was.
+"""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any
+
+from qvm import translator_types as types
+from qvm.translator_inference import Inference, TooHard
+from qvm.translator_shape import INLINE, ONCE, Shape
+from qvm.translator_types import Type
+from qvm.values import DEPTH_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_LOAD, _STORE = ast.Load(), ast.Store()
+_MOST_NESTED = 200  # blocks within one another
+
+
+class Item:
+    """An item of the stack: an expression, and whether it may be written again (`atom`). `slot`: the local it reads."""
+
+    __slots__ = ("atom", "node", "slot", "type")
+
+    def __init__(self, node: ast.expr, type: Type, atom: bool = False, slot: int = -1) -> None:
+        self.node = node
+        self.type = type
+        self.atom = atom
+        self.slot = slot
+
+
+class _Loop:
+    """A Python loop in the making. `breaks` and `turn` are the blocks whose branches are `break`, `continue`."""
+
+    def __init__(self, breaks: int, turn: int) -> None:
+        self.breaks = breaks
+        self.turn = turn
+        self.through: dict[int, str] = {}  # blocks further out that are branched to from inside
+
+
+class Emitter:
+    """One function in the making; `run` gives it."""
+
+    def __init__(self, inference: Inference, number: int, bound: Bound, translated: Collection[int]) -> None:
+        self.inference = inference
+        self.module = inference.module
+        self.number = number
+        self.function = self.module.functions[number]
+        self.known = inference.known[number]
+        self.flow = self.known.flow
+        self.shape = Shape(self.flow)
+        self.deep = True  # whether it is told how many calls are under way
+        self.translated = translated
+        self.bound = bound
+        self.pc = 0
+        self.line = 1
+        self.out: list[ast.stmt] = []
+        self.stack: list[Item] = []
+        self.loops: list[_Loop] = []
+        self.conts: dict[int, tuple[int, int, frozenset[int], int]] = {}
+        self.result_names: dict[int, str] = {}
+        self.names = 0
+        self.nested = 0
+        self.used_fuel = False
+        self.unset: set[int] = set()
+        self.indexes: dict[int, tuple[Any, Any]] = {}  # of INDEX as Python's own: the locals or constants that it takes
+        self.owners: set[int] = set()
+        self.lines = self.function.lines
+        self.sources: dict[int, tuple[ast.expr, bool]] = {}  # what the `for` at a BLOCK goes over
+
+    # nodes
+
+    def at(self, pc: int) -> None:
+        self.pc = pc
+        place = bisect_right(self.lines, pc, key=lambda pair: pair[0]) - 1
+        self.line = max(self.lines[place][1] if place >= 0 else self.function.line, 1)
+
+    def _placed(self, node: Any) -> Any:
+        node.lineno = node.end_lineno = self.line
+        node.col_offset = node.end_col_offset = self.pc
+        return node
+
+    def name(self, name: str) -> ast.expr:
+        return self._placed(ast.Name(name, _LOAD))
+
+    def constant(self, value: Any) -> ast.expr:
+        return self._placed(ast.Constant(value))
+
+    def call(self, function: str | ast.expr, *arguments: ast.expr) -> ast.expr:
+        target = self.name(function) if isinstance(function, str) else function
+        return self._placed(ast.Call(target, list(arguments), []))
+
+    def attribute(self, value: ast.expr, name: str, store: bool = False) -> ast.expr:
+        return self._placed(ast.Attribute(value, name, _STORE if store else _LOAD))
+
+    def binary(self, a: ast.expr, operator: ast.operator, b: ast.expr) -> ast.expr:
+        return self._placed(ast.BinOp(a, operator, b))
+
+    def compare(self, a: ast.expr, operator: ast.cmpop, b: ast.expr) -> ast.expr:
+        return self._placed(ast.Compare(a, [operator], [b]))
+
+    def negated(self, test: ast.expr) -> ast.expr:
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return test.operand
+        return self._placed(ast.UnaryOp(ast.Not(), test))
+
+    def either(self, *tests: ast.expr) -> ast.expr:
+        return self._placed(ast.BoolOp(ast.Or(), list(tests)))
+
+    def subscript(self, base: ast.expr, index: ast.expr, store: bool = False) -> ast.expr:
+        return self._placed(ast.Subscript(base, index, _STORE if store else _LOAD))
+
+    def set(self, name: str, value: ast.expr) -> None:
+        self.out.append(self._placed(ast.Assign([self._placed(ast.Name(name, _STORE))], value)))
+
+    def do(self, value: ast.expr) -> None:
+        self.out.append(self._placed(ast.Expr(value)))
+
+    def if_(self, test: ast.expr, then: list[ast.stmt], otherwise: list[ast.stmt] | None = None) -> None:
+        if not then and otherwise:
+            test, then, otherwise = self.negated(test), otherwise, None
+        self.out.append(self._placed(ast.If(test, then or [self._placed(ast.Pass())], otherwise or [])))
+
+    def fresh(self, letter: str = "t") -> str:
+        self.names += 1
+        return f"{letter}{self.names}"
+
+    # the stack
+
+    def push(self, node: ast.expr, type: Type, atom: bool = False, slot: int = -1) -> None:
+        self.stack.append(Item(node, type, atom, slot))
+
+    def pop(self) -> Item:
+        return self.stack.pop()
+
+    def spill(self) -> None:
+        """Works out all that is on the stack, in order, so that a statement may come."""
+        for item in self.stack:
+            if not item.atom:
+                self._keep(item)
+
+    def _keep(self, item: Item) -> None:
+        name = self.fresh()
+        self.set(name, item.node)
+        item.node, item.atom, item.slot = self.name(name), True, -1
+
+    def kept(self, item: Item) -> Item:
+        """The item as something that may be written twice. What is on the stack comes before it."""
+        if not item.atom:
+            self.spill()
+            self._keep(item)
+        return item
+
+    def take(self, count: int) -> list[Item]:
+        """The top items, all as something that may be written twice."""
+        self.spill()
+        found = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        return found
+
+    def popped(self, count: int) -> list[Item]:
+        found = self.stack[len(self.stack) - count :] if count else []
+        del self.stack[len(self.stack) - count :]
+        return found
+
+    def forget_local(self, slot: int) -> None:
+        """Before a local changes: what is on the stack keeps what it was."""
+        for item in self.stack:
+            if item.slot == slot:
+                self._keep(item)
+
+    def _settle(self, first: int, last: int) -> None:
+        """Before a block: what lies on the stack stays as it is, whatever the block does."""
+        self.spill()
+        for item in self.stack:
+            if item.slot >= 0 and self.shape.is_stored(item.slot, first, last):
+                self._keep(item)
+
+    # the function
+
+    def run(self) -> ast.FunctionDef:
+        self.at(0)
+        size = len(self.flow.instructions)
+        self.seq(0, size, frozenset())
+        self.at(0)
+        body: list[ast.stmt] = []
+        if self.used_fuel:
+            body.append(self._placed(ast.Nonlocal(["fuel"])))
+        names = [f"v{slot}" for slot in sorted(self.unset)] + [f"o{slot}" for slot in sorted(self.owners)]
+        if names:
+            targets = [self._placed(ast.Name(name, _STORE)) for name in names]
+            body.append(self._placed(ast.Assign(targets, self.constant(None))))
+        if self.flow.instructions[0].op.name != "CHARGE":
+            test = self.compare(self.name("d"), ast.Gt(), self.constant(DEPTH_LIMIT + 1))
+            enter = self.call("enter", self.constant(0), self.name("d"))
+            body.append(self._placed(ast.If(test, [self._placed(ast.Expr(enter))], [])))
+        body += self.out
+        arguments = [f"c{place}" for place in range(len(self.function.captures))]
+        arguments += [f"v{slot}" for slot in range(len(self.function.parameters))]
+        if self.deep:
+            arguments.append("d")
+        made = ast.arguments([], [self._placed(ast.arg(name)) for name in arguments], None, [], [], None, [])
+        return self._placed(ast.FunctionDef(f"f{self.number}", made, body or [self._placed(ast.Pass())], []))
+
+    def seq(self, pc: int, stop: int, fall: frozenset[int]) -> None:
+        """Writes the instructions up to `stop`. The end of the Python block is where a branch to any of `fall` goes."""
+        flow = self.flow
+        self.nested += 1
+        if self.nested > _MOST_NESTED:
+            raise TooHard("its blocks nest too deep")
+        while pc < stop:
+            op, operands = flow.instructions[pc]
+            if flow.height[pc] < 0:
+                pc = flow.end[pc] + 1 if op.opens else pc + 1
+                continue
+            self.at(pc)
+            name = op.name
+            if op.opens:
+                following = self._open(pc, name, stop, fall)
+                if following < 0:
+                    break
+                pc = following
+                continue
+            if name == "BR":
+                self._branch(self.shape.target_block[pc], flow.keep[pc], fall)
+                break
+            if name in ("BR_IF", "BR_UNLESS"):
+                if self._branch_on(pc, name == "BR_IF", stop, fall):
+                    break
+            elif name == "RETURN":
+                value = self.pop()
+                self.spill()
+                self.out.append(self._placed(ast.Return(value.node)))
+                break
+            else:
+                INSTRUCTIONS[name](self, pc, operands)
+                if op.ends:
+                    break
+            pc += 1
+        else:
+            if stop < len(flow.instructions) and flow.height[stop] >= 0 and self._results(flow.end[stop]):
+                self.at(stop)
+                self._give_result(flow.end[stop])
+        self.nested -= 1
+
+    def arm(self, write: Callable[[], None]) -> list[ast.stmt]:
+        """What `write` writes, as a list of its own; the stack is as it was before."""
+        out, stack = self.out, self.stack
+        self.out, self.stack = [], [Item(item.node, item.type, item.atom, item.slot) for item in stack]
+        write()
+        written = self.out
+        self.out, self.stack = out, stack
+        return written
+
+    # blocks
+
+    def result_name(self, block: int) -> str:
+        known = self.result_names.get(block)
+        if known is None:
+            outer = self.shape.parent[block]
+            flow = self.flow
+            shared = outer >= 0 and flow.end[block] + 1 == self.shape.arm_end[block] and self._results(outer)
+            known = self.result_names[block] = self.result_name(outer) if shared else self.fresh("r")
+        return known
+
+    def _results(self, block: int) -> int:
+        op, operands = self.flow.instructions[block]
+        return operands[0] if op.name in ("BLOCK", "IF", "TRY") else 0
+
+    def _give_result(self, block: int) -> None:
+        name = self.result_name(block)
+        value = self.pop()
+        self.spill()
+        if not (isinstance(value.node, ast.Name) and value.node.id == name):
+            self.set(name, value.node)
+
+    def _open(self, pc: int, name: str, stop: int, fall: frozenset[int]) -> int:
+        """Writes a block; gives the pc to go on at, -1 where all that follows has been written."""
+        flow, shape = self.flow, self.shape
+        end = flow.end[pc]
+        if name == "LOOP":
+            self._settle(pc, end)
+            self._loop(pc, pc)
+            return end + 1
+        if name == "BLOCK":
+            return self._block(pc, end, stop, fall)
+        if shape.mode.get(pc) == ONCE:
+            self._settle(pc, end)
+            base = len(self.stack) - (name == "IF")
+            self._once(pc, lambda: self._open_arms(pc, name, end, frozenset()))
+            self._after(pc, base)
+            return end + 1
+        base = len(self.stack) - (name == "IF")
+        self._open_arms(pc, name, end, fall if end + 1 == stop else frozenset())
+        self._after(pc, base)
+        return end + 1
+
+    def _after(self, pc: int, base: int) -> None:
+        del self.stack[base:]
+        if self._results(pc):
+            following = self.known.stack[self.flow.end[pc] + 1]
+            kind = following[base] if following is not None and len(following) > base else types.ANY
+            self.push(self.name(self.result_name(pc)), kind, atom=True)
+
+    def _block(self, pc: int, end: int, stop: int, fall: frozenset[int]) -> int:
+        flow, shape = self.flow, self.shape
+        mode = shape.mode.get(pc)
+        if mode is None:
+            # Nobody branches to its end: it is as if it weren't there.
+            return pc + 1
+        self._settle(pc, end)
+        base = len(self.stack)
+        if mode == INLINE:
+            self.conts[pc] = (end + 1, stop, fall, len(self.loops))
+            self.seq(pc + 1, end, fall)
+            return -1
+        if pc in self.sources:
+            self._for(pc, pc + 1)
+        elif flow.instructions[pc + 1].op.name == "LOOP" and flow.end[pc + 1] == end - 1 and not self._results(pc):
+            self._loop(pc + 1, pc)
+        elif mode == ONCE:
+            self._once(pc, lambda: self._body(pc, end, frozenset()))
+        else:
+            self._body(pc, end, (fall if end + 1 == stop else frozenset()) | {pc})
+        self.at(end)
+        self._after(pc, base)
+        return end + 1
+
+    def _body(self, pc: int, end: int, fall: frozenset[int]) -> None:
+        self.out += self.arm(lambda: self.seq(pc + 1, end, self._shared(fall, pc)))
+
+    def _shared(self, fall: frozenset[int], block: int) -> frozenset[int]:
+        """Those of `fall` whose result, if they have one, is this block's own: nothing is done to it at its end."""
+        return frozenset(
+            outer
+            for outer in fall
+            if outer == block
+            or not self._results(outer)
+            or (self._results(block) and self.result_name(block) == self.result_name(outer))
+        )
+
+    def _once(self, pc: int, write: Callable[[], None]) -> None:
+        loop = _Loop(pc, -1)
+        self.loops.append(loop)
+        body = self.arm(write)
+        self.loops.pop()
+        body.append(self._placed(ast.Break()))
+        self._add_loop(loop, self._placed(ast.While(self.constant(True), body, [])))
+
+    def _add_loop(self, loop: _Loop, node: ast.stmt) -> None:
+        for name in loop.through.values():
+            self.set(name, self.constant(False))
+        self.out.append(node)
+        for block, name in loop.through.items():
+            jump: list[ast.stmt] = []
+            out, self.out = self.out, jump
+            self._jump(block, frozenset())
+            self.out = out
+            self.if_(self.name(name), jump)
+
+    def _open_arms(self, pc: int, name: str, end: int, fall: frozenset[int]) -> None:
+        flow = self.flow
+        divider = flow.divider[pc]
+        inside = self._shared(fall, pc) | {pc}
+        if name == "IF":
+            condition = self.pop()
+            self._settle(pc, end)
+            test = self.truth(condition)
+        elif name == "IF_ABSENT":
+            self._settle(pc, end)
+            test = self.compare(self.name(f"v{flow.instructions[pc].operands[0]}"), ast.Is(), self.name("ABSENT"))
+        else:
+            self._settle(pc, end)
+            self._try(pc, end, divider)
+            return
+        last = divider if divider >= 0 else end
+        then = self.arm(lambda: self.seq(pc + 1, last, inside))
+        otherwise = self.arm(lambda: self.seq(divider + 1, end, inside)) if divider >= 0 else []
+        self.at(pc)
+        self.if_(test, then, otherwise)
+
+    def _try(self, pc: int, end: int, divider: int) -> None:
+        error, stop = self.fresh("e"), self.fresh("s")
+        self.set(error, self.constant(None))
+        body = self.arm(lambda: self.seq(pc + 1, divider, frozenset({pc})))
+        self.at(pc)
+        caught = [
+            self._placed(
+                ast.If(
+                    self.compare(self.attribute(self.name(stop), "error"), ast.Is(), self.constant(None)),
+                    [self._placed(ast.Raise())],
+                    [],
+                )
+            ),
+            self._placed(ast.Assign([self._placed(ast.Name(error, _STORE))], self.call("caught", self.name(stop)))),
+        ]
+        handler = self._placed(ast.ExceptHandler(self.name("Stop"), stop, caught))
+        self.out.append(self._placed(ast.Try(body or [self._placed(ast.Pass())], [handler], [], [])))
+
+        def catch() -> None:
+            self.push(self.name(error), types.FAILURE, atom=True)
+            self.seq(divider + 1, end, frozenset({pc}))
+
+        handling = self.arm(catch)
+        self.at(pc)
+        if handling:
+            self.at(divider)
+            self.if_(self.compare(self.name(error), ast.IsNot(), self.constant(None)), handling)
+
+    def _loop(self, loop_pc: int, breaks: int) -> None:
+        """A loop; a branch to the end of the block `breaks` leaves it."""
+        flow = self.flow
+        loop = _Loop(breaks, loop_pc)
+        self.loops.append(loop)
+        end = flow.end[loop_pc]
+
+        def write() -> None:
+            self.seq(loop_pc + 1, end, frozenset({loop_pc}))
+            if flow.height[end] >= 0:
+                self.out.append(self._placed(ast.Break()))
+
+        body = self.arm(write)
+        self.loops.pop()
+        self.at(loop_pc)
+        self._add_loop(loop, self._placed(ast.While(self.constant(True), body or [self._placed(ast.Pass())], [])))
+
+    def _for(self, block: int, loop_pc: int) -> None:
+        """A loop over a list, a record or a range, whose turns are charged one by one."""
+        flow = self.flow
+        source, by_pair = self.sources.pop(block)
+        end = flow.end[loop_pc]
+        charge, following = loop_pc + 1, loop_pc + 3
+        op, operands = flow.instructions[following]
+        self.at(loop_pc + 2)
+        targets: list[ast.expr] = []
+        if not by_pair and op.name == "STORE":
+            names, first = [f"v{operands[0]}"], following + 1
+            self.forget_local(operands[0])
+        else:
+            names, first = [self.fresh() for _ in range(1 + by_pair)], following
+        targets = [self._placed(ast.Name(name, _STORE)) for name in names]
+        target = targets[0] if len(targets) == 1 else self._placed(ast.Tuple(targets, _STORE))
+        items = self.known.stack[following] or []
+        loop = _Loop(block, loop_pc)
+        self.loops.append(loop)
+
+        def write() -> None:
+            self.at(charge)
+            self.charge(flow.instructions[charge].operands[0])
+            if first == following:
+                for name, kind in zip(names, items[len(items) - len(names) :], strict=True):
+                    self.push(self.name(name), kind, atom=True)
+            self.seq(first, end, frozenset({loop_pc}))
+            if flow.height[end] >= 0:
+                self.out.append(self._placed(ast.Break()))
+
+        body = self.arm(write)
+        self.loops.pop()
+        self.at(charge)
+        last = self.arm(lambda: self.charge(flow.instructions[charge].operands[0]))
+        self.at(loop_pc + 2)
+        self._add_loop(loop, self._placed(ast.For(target, source, body, last)))
+
+    def charge_entry(self, count: int) -> None:
+        """What the function's entry costs, and whether calls go too deep."""
+        self.used_fuel = True
+        self.out.append(
+            self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Sub(), self.constant(count)))
+        )
+        test = self.either(
+            self.compare(self.name("fuel"), ast.Lt(), self.constant(0)),
+            self.compare(self.name("d"), ast.Gt(), self.constant(DEPTH_LIMIT + 1)),
+        )
+        self.if_(test, [self._placed(ast.Expr(self.call("enter", self.constant(count), self.name("d"))))])
+
+    def call_function(self, number: int, arguments: list[ast.expr]) -> ast.expr:
+        if number in self.translated:
+            return self.call(f"f{number}", *arguments, self.binary(self.name("d"), ast.Add(), self.constant(1)))
+        given = self._placed(ast.List(arguments, _LOAD))
+        return self.call("interpreted", self.constant(number), given, self.name("d"))
+
+    def operand(self, node: ast.expr) -> Any:
+        """A local's name as a text, a whole number as itself, a constant text in a tuple."""
+        if isinstance(node, ast.Name):
+            return node.id
+        assert isinstance(node, ast.Constant)
+        return (node.value,)
+
+    def charge(self, count: int) -> None:
+        self.used_fuel = True
+        self.out.append(
+            self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Sub(), self.constant(count)))
+        )
+        test = self.compare(self.name("fuel"), ast.Lt(), self.constant(0))
+        self.if_(test, [self._placed(ast.Expr(self.call("refill", self.constant(count))))])
+
+    # branches
+
+    def _branch(self, block: int, keep: int, fall: frozenset[int]) -> None:
+        """Goes to a block's end, or a loop's start, with the block's result where it has one."""
+        if block in self.conts and self.conts[block][3] == len(self.loops):
+            following, stop, outer, _ = self.conts[block]
+            base = self.flow.base[self.pc]
+            top = self.popped(keep)
+            self.spill()
+            del self.stack[base:]
+            self.stack += top
+            self.seq(following, stop, outer)
+            return
+        if keep:
+            self._give_result(block)
+        self.spill()
+        self._jump(block, fall)
+
+    def _jump(self, block: int, fall: frozenset[int]) -> None:
+        if block in fall:
+            return
+        for depth, loop in enumerate(reversed(self.loops)):
+            if block in (loop.breaks, loop.turn):
+                if depth == 0:
+                    self.out.append(self._placed(ast.Continue() if block == loop.turn else ast.Break()))
+                    return
+                inner = self.loops[-1]
+                flag = inner.through.setdefault(block, f"x{self.number}_{len(self.loops)}_{block}")
+                self.set(flag, self.constant(True))
+                self.out.append(self._placed(ast.Break()))
+                return
+        raise TooHard("a branch that no Python statement stands for")
+
+    def _branch_on(self, pc: int, wanted: bool, stop: int, fall: frozenset[int]) -> bool:
+        """BR_IF and BR_UNLESS. Gives True where the rest up to `stop` has been written."""
+        flow = self.flow
+        block = self.shape.target_block[pc]
+        keep = flow.keep[pc]
+        condition = self.pop()
+        self.spill()
+        test = self.truth(condition)
+        nested = block in self.conts or block in fall
+
+        def branch() -> None:
+            self.at(pc)
+            self._branch(block, keep, fall)
+
+        taken = self.arm(branch)
+        if not nested:
+            self.at(pc)
+            self.if_(test if wanted else self.negated(test), taken)
+            return False
+
+        others = self.arm(lambda: self.seq(pc + 1, stop, fall))
+        self.at(pc)
+        if wanted:
+            self.if_(test, taken, others)
+        else:
+            self.if_(test, others, taken)
+        return True
+
+    def truth(self, item: Item) -> ast.expr:
+        if item.type.kinds == types.BOOL:
+            return item.node
+        return self.call("truth", item.node)
+
+
+class Bound:
+    """What a Module's Python functions are given when they are bound: handlers of instructions, by their names."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, tuple[Any, ...]] = {}
+        self._known: dict[tuple[Any, ...], str] = {}
+
+    def name(self, *what: Any) -> str:
+        """The name of a thing that is made when the code is bound: a kind, and what it is of."""
+        known = self._known.get(what)
+        if known is None:
+            known = self._known[what] = f"b{len(self.names)}"
+            self.names[known] = what
+        return known
+
+
+INSTRUCTIONS: dict[str, Callable[[Emitter, int, tuple[int, ...]], None]] = {}

@@ -1,0 +1,644 @@
+"""Finds what each instruction's operands can be, for all functions of a Module at once, from the code alone.
+
+What a Module says of its types is only relied on where the engine checks it as it runs (CHECK, the parameters of
+functions that are called from outside or as values). Everything else follows from constants, operators and calls: the
+functions are walked until nothing changes any more. What is found holds for every run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from qasm.pictures import effect
+from qasm.verifier import ControlFlow, control_flow
+from qvm import translator_types as types
+from qvm.translator_types import ANY, NEVER, Type, join
+
+if TYPE_CHECKING:
+    from qasm.module import Module
+
+_MOST_WALKS = 200  # of one function
+_PATIENCE = 3  # changes of one thing until its bounds are widened
+_ARITHMETIC = frozenset(("ADD", "SUB", "MUL"))
+_TRUTHS = frozenset(
+    ("NOT", "EQ", "NE", "LT", "LE", "GT", "GE", "IN", "IS_LIST", "HAS_FIELD", "IS_ERR", "IS_MISSING", "BOOL")
+)
+
+
+class TooHard(Exception):
+    """A Module or function that is left to the interpreter."""
+
+
+class Known:
+    """What is known of one function: `flow`, and for each pc the types on the stack before it and of its local."""
+
+    def __init__(self, flow: ControlFlow) -> None:
+        self.flow = flow
+        self.stack: list[list[Type] | None] = [None] * len(flow.instructions)
+        self.local: list[Type] = [ANY] * len(flow.instructions)
+
+
+class Inference:
+    """The types of a Module's functions that can be reached. `known` holds those, by number.
+
+    `parameters`, `results`: the types that each function is called with and gives. `cells`, `globals`: of variables.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.known: dict[int, Known] = {}
+        self.parameters: dict[int, list[Type]] = {}
+        self.results: dict[int, Type] = {}
+        self.globals: list[Type] = [NEVER] * len(module.globals)
+        self.cells: dict[tuple[int, int, int], Type] = {}
+        self.by_value: set[int] = set()  # functions that are called from outside or as values
+        self._cell_names: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+        self._readers: dict[Any, set[int]] = {}
+        self._changes: dict[Any, int] = {}
+        self._left: list[int] = []
+        self._waiting: set[int] = set()
+        self._infer()
+
+    def _infer(self) -> None:
+        module = self.module
+        starts = [*module.entries, *(tool.function for tool in module.tools)]
+        starts += [route.function for route in module.routes] + [test.function for test in module.tests]
+        for number in starts:
+            self._called_from_outside(number)
+        walks: dict[int, int] = {}
+        while self._left:
+            number = self._left.pop()
+            self._waiting.discard(number)
+            walks[number] = walks.get(number, 0) + 1
+            if walks[number] > _MOST_WALKS:
+                raise TooHard("its types don't settle")
+            self._walk(number)
+
+    # what functions tell each other
+
+    def _again(self, number: int) -> None:
+        if number not in self._waiting:
+            self._waiting.add(number)
+            self._left.append(number)
+
+    def _reach(self, number: int) -> None:
+        if number not in self.known:
+            self.known[number] = Known(control_flow(self.module, number))
+            self.parameters.setdefault(number, [NEVER] * len(self.module.functions[number].parameters))
+            self.results.setdefault(number, NEVER)
+            self._name_cells(number)
+            self._again(number)
+
+    def _name_cells(self, number: int) -> None:
+        """Says of the cells that functions made here capture, which variable each is."""
+        for instruction in self.known[number].flow.instructions:
+            if instruction.op.name != "CLOSURE":
+                continue
+            made = instruction.operands[0]
+            for place, (kind, variable) in enumerate(self.module.functions[made].captures):
+                mine = self.cell((number, 1 if kind else 0, variable))
+                other = self.cell((made, 1, place))
+                if mine != other:
+                    self._cell_names[other] = mine
+                    before = self.cells.pop(other, NEVER)
+                    self._readers.setdefault(mine, set()).update(self._readers.pop(other, ()))
+                    self.give_cell(mine, before)
+
+    def cell(self, name: tuple[int, int, int]) -> tuple[int, int, int]:
+        """The one name of a cell, (function, 0, local) or (function, 1, capture)."""
+        while (other := self._cell_names.get(name)) is not None:
+            name = other
+        return name
+
+    def _called_from_outside(self, number: int) -> None:
+        if number in self.by_value:
+            return
+        self.by_value.add(number)
+        self._reach(number)
+        for place, parameter in enumerate(self.module.functions[number].parameters):
+            kind = types.of_descriptor(parameter.type, self.module.types)
+            kind = types.without(kind, types.ERROR)
+            self._give_parameter(number, place, kind if parameter.required else join(kind, types.LEFT_OUT))
+
+    def _give_parameter(self, number: int, place: int, kind: Type) -> None:
+        found = self._grown(("parameter", number, place), self.parameters[number][place], kind)
+        if found is not None:
+            self.parameters[number][place] = found
+            self._again(number)
+
+    def _grown(self, what: Any, old: Type, kind: Type) -> Type | None:
+        new = join(old, types.cut(kind))
+        if new == old:
+            return None
+        changes = self._changes[what] = self._changes.get(what, 0) + 1
+        return types.cut(types.widen(old, new) if changes > _PATIENCE else new)
+
+    def give_cell(self, name: tuple[int, int, int], kind: Type) -> None:
+        name = self.cell(name)
+        found = self._grown(("cell", name), self.cells.get(name, NEVER), kind)
+        if found is not None:
+            self.cells[name] = found
+            for reader in self._readers.get(name, ()):
+                self._again(reader)
+
+    def give_global(self, variable: int, kind: Type) -> None:
+        found = self._grown(("global", variable), self.globals[variable], kind)
+        if found is not None:
+            self.globals[variable] = found
+            for reader in self._readers.get(("global", variable), ()):
+                self._again(reader)
+
+    def give_result(self, number: int, kind: Type) -> None:
+        found = self._grown(("result", number), self.results[number], kind)
+        if found is not None:
+            self.results[number] = found
+            for reader in self._readers.get(("result", number), ()):
+                self._again(reader)
+
+    def read(self, number: int, what: Any) -> None:
+        self._readers.setdefault(what, set()).add(number)
+
+    def call(self, number: int, callee: int, arguments: list[Type]) -> Type:
+        self._reach(callee)
+        for place, argument in enumerate(arguments):
+            self._give_parameter(callee, place, argument)
+        self.read(number, ("result", callee))
+        return self.results[callee]
+
+    def closure(self, callee: int) -> None:
+        self._called_from_outside(callee)
+
+    def _walk(self, number: int) -> None:
+        _Walk(self, number).run()
+
+
+class _State:
+    __slots__ = ("locals", "stack")
+
+    def __init__(self, stack: list[Type], locals: list[Type]) -> None:
+        self.stack = stack
+        self.locals = locals
+
+    def copy(self) -> _State:
+        return _State(self.stack.copy(), self.locals.copy())
+
+
+class _Walk:
+    """One function, walked until its own types are settled for what it is called with now."""
+
+    def __init__(self, inference: Inference, number: int) -> None:
+        self.inference = inference
+        self.module = inference.module
+        self.number = number
+        self.known = inference.known[number]
+        self.flow = self.known.flow
+        self.function = self.module.functions[number]
+        self.incoming: dict[int, _State] = {}
+        self.visits: dict[int, int] = {}
+        self.again = False
+        self.state: _State | None = None
+
+    def run(self) -> None:
+        unset = Type(types.UNSET)
+        parameters = self.inference.parameters[self.number]
+        padding = [unset] * (self.function.local_count - len(parameters))
+        self.again = True
+        while self.again:
+            self.again = False
+            self.state = _State([], [*parameters, *padding])
+            for pc in range(len(self.flow.instructions)):
+                self._step(pc)
+
+    def _flow_to(self, pc: int, target: int, state: _State, base: int, keep: int) -> None:
+        stack = state.stack[:base] + state.stack[len(state.stack) - keep :] if keep else state.stack[:base]
+        old = self.incoming.get(target)
+        if old is None:
+            self.incoming[target] = _State(stack, state.locals.copy())
+            changed = True
+        else:
+            changed = False
+            visits = self.visits[target] = self.visits.get(target, 0) + 1
+            wide = visits > 2 * _PATIENCE
+            for mine, other in ((old.stack, stack), (old.locals, state.locals)):
+                for place, kind in enumerate(other):
+                    if mine[place] is not kind and mine[place] != kind:
+                        joined = types.cut(join(mine[place], kind))
+                        if joined != mine[place]:
+                            mine[place] = types.widen(mine[place], joined) if wide else joined
+                            changed = True
+        if changed and target <= pc:
+            self.again = True
+
+    def _step(self, pc: int) -> None:
+        flow = self.flow
+        arriving = self.incoming.get(pc)
+        if arriving is not None:
+            if self.state is None:
+                self.state = arriving.copy()
+            else:
+                self._flow_to(pc - 1, pc, self.state, len(self.state.stack), 0)
+                self.state = self.incoming[pc].copy()
+        state = self.state
+        if state is None or flow.height[pc] < 0:
+            return
+        op, operands = flow.instructions[pc]
+        name = op.name
+        if name == "LOOP":
+            # What comes round again joins here.
+            self._flow_to(pc, pc + 1, state, len(state.stack), 0)
+            return
+        self.known.stack[pc] = state.stack.copy()
+        if operands and op.operands[0] == "local":
+            self.known.local[pc] = state.locals[operands[0]]
+        elif op.operands[:1] == ("kind",) and operands[0] == 0:
+            self.known.local[pc] = state.locals[operands[1]]
+        if flow.handler[pc] >= 0:
+            self._to_handler(pc, state)
+        if name in _CONTROL:
+            self._control(pc, name, operands, state)
+        elif op.ends:
+            if name == "RETURN":
+                self.inference.give_result(self.number, state.stack[-1])
+            self.state = None
+        else:
+            self._instruction(pc, name, operands, state)
+
+    def _to_handler(self, pc: int, state: _State) -> None:
+        opener = self.flow.handler[pc]
+        base = self.flow.base[opener]
+        caught = _State([*state.stack[:base], types.FAILURE], state.locals)
+        self._flow_to(pc, self.flow.target[opener], caught, base + 1, 0)
+
+    def _control(self, pc: int, name: str, operands: tuple[int, ...], state: _State) -> None:
+        flow = self.flow
+        stack = state.stack
+        if name in ("BLOCK", "TRY", "CHARGE", "END"):
+            return
+        if name == "IF":
+            stack.pop()
+            self._flow_to(pc, flow.target[pc], state, len(stack), 0)
+        elif name in ("ELSE", "CATCH"):
+            self._flow_to(pc, flow.target[pc], state, len(stack), 0)
+            self.state = None
+        elif name == "IF_ABSENT":
+            slot = operands[0]
+            given = state.copy()
+            given.locals[slot] = types.without(given.locals[slot], types.ABSENT)
+            self._flow_to(pc, flow.target[pc], given, len(stack), 0)
+            state.locals[slot] = types.LEFT_OUT
+        elif name == "BR":
+            self._flow_to(pc, flow.target[pc], state, flow.base[pc], flow.keep[pc])
+            self.state = None
+        elif name in ("BR_IF", "BR_UNLESS"):
+            stack.pop()
+            taken = state
+            if is_missing_test(flow, pc):
+                there, missing = state.copy(), state.copy()
+                there.stack[-1] = types.without(stack[-1], types.NULL | types.ERROR)
+                missing.stack[-1] = stack[-1]._replace(kinds=stack[-1].kinds & (types.NULL | types.ERROR))
+                taken, stays = (missing, there) if name == "BR_IF" else (there, missing)
+                self.state = stays
+            self._flow_to(pc, flow.target[pc], taken, flow.base[pc], flow.keep[pc])
+        else:  # NEXT, NEXT_PAIR
+            done = state.copy()
+            done.locals[operands[0]] = types.NOTHING
+            self._flow_to(pc, flow.target[pc], done, flow.base[pc], 0)
+            iterator = state.locals[operands[0]]
+            item = ANY if iterator.item is None else iterator.item
+            by_key = iterator.kinds & types.RECORD
+            key = types.TEXT if by_key else NEVER
+            if name == "NEXT_PAIR":
+                if iterator.kinds & ~types.RECORD:
+                    key = join(key, types.whole(0, types.INT_MAX))
+                stack.append(key)
+            elif by_key:
+                item = join(item, key) if iterator.kinds & types.LIST else key
+            stack.append(item)
+
+    def _instruction(self, pc: int, name: str, operands: tuple[int, ...], state: _State) -> None:
+        stack, locals = state.stack, state.locals
+        taken, put = effect(self.module, self.flow.instructions[pc])
+        special = _EFFECTS.get(name)
+        arguments = stack[len(stack) - taken :] if taken else []
+        del stack[len(stack) - taken :]
+        if special is not None:
+            result = special(self, pc, operands, arguments, locals)
+            if put:
+                stack.extend([types.cut(result)] * put)
+        elif put:
+            stack.extend([types.TRUTH if name in _TRUTHS else ANY] * put)
+
+    # variables
+
+    def load(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        return _value(locals[operands[0]])
+
+    def store(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        locals[operands[0]] = arguments[0]
+        return NEVER
+
+    def make_cell(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        self.inference.give_cell((self.number, 0, operands[0]), _value(locals[operands[0]]))
+        locals[operands[0]] = types.OTHER_KIND
+        return NEVER
+
+    def variable(self, kind: int, number: int, locals: list[Type]) -> Type:
+        if kind == 0:
+            return _value(locals[number])
+        if kind == 3:
+            self.inference.read(self.number, ("global", number))
+            return self.inference.globals[number]
+        name = self.inference.cell((self.number, kind - 1, number))
+        self.inference.read(self.number, name)
+        return self.inference.cells.get(name, NEVER)
+
+    def give(self, kind: int, number: int, value: Type, locals: list[Type]) -> None:
+        if kind == 0:
+            locals[number] = value
+        elif kind == 3:
+            self.inference.give_global(number, value)
+        else:
+            self.inference.give_cell((self.number, kind - 1, number), value)
+
+    def extend(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        kind, number = operands
+        self.give(kind, number, types.cut(added(self.variable(kind, number, locals), arguments[0])), locals)
+        return NEVER
+
+    def assign(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        kind, number, path = operands
+        steps = self.module.constants[path]
+        root = self.variable(kind, number, locals)
+        self.give(kind, number, types.cut(assigned(root, steps, arguments[:-1], arguments[-1])), locals)
+        return NEVER
+
+    # calls
+
+    def call(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        return self.inference.call(self.number, operands[0], arguments)
+
+    def closure(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        self.inference.closure(operands[0])
+        return types.OTHER_KIND
+
+    def builtin(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        from qvm.builtins import is_native
+
+        name = self.module.builtins[operands[0]]
+        return types.native_result(name, arguments) if is_native(name) else ANY
+
+    # values
+
+    def check(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        found = types.without(types.of_descriptor(self.module.constants[operands[0]], self.module.types), types.ERROR)
+        value = types.without(arguments[0], types.ERROR)
+        if found.kinds == types.INT == value.kinds:
+            return value
+        if found.kinds & ~value.kinds == 0 or found.kinds & types.FLOAT:
+            return found
+        both = found.kinds & value.kinds
+        return found._replace(kinds=both) if both else found
+
+    def make_list(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        found = NEVER
+        for argument in arguments:
+            found = join(found, argument)
+        return types.list_of(found)
+
+    def list_push(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        return types.list_of(join(types.known_item(arguments[0]), arguments[1]))
+
+    def list_spread(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        return types.list_of(join(types.known_item(arguments[0]), types.known_item(arguments[1])))
+
+    def record(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        keys = self.module.constants[operands[0]]
+        fields = dict(zip(keys, arguments, strict=True))
+        return Type(types.RECORD, fields=tuple(sorted(fields.items())), values=NEVER)
+
+    def record_put(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        return types.with_field(arguments[0], self.module.constants[operands[0]], arguments[1])
+
+    def record_spread(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        return Type(types.RECORD)
+
+    def field(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        return types.field(arguments[0], self.module.constants[operands[0]])
+
+    def field_or_null(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        base = arguments[0]
+        found = types.field(base, self.module.constants[operands[0]]) if base.kinds & types.RECORD else NEVER
+        if base.kinds & types.NULL:
+            found = join(found, types.NOTHING)
+        return join(found, types.FAILURE) if base.kinds & types.ERROR else found
+
+    def index(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        base = arguments[0]
+        found = types.known_item(base) if base.kinds & types.LIST else NEVER
+        if base.kinds & types.STR:
+            found = join(found, types.TEXT)
+        if base.kinds & types.RECORD:
+            found = join(found, join(types.any_value(base), types.NOTHING))
+        return found
+
+    def take_slice(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        base = arguments[0]
+        return base._replace(kinds=base.kinds & (types.LIST | types.STR))
+
+    # loops
+
+    def iterate(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        base = arguments[0]
+        item = NEVER
+        if base.kinds & types.LIST:
+            item = types.known_item(base)
+        if base.kinds & types.RECORD:
+            item = join(item, types.any_value(base))
+        locals[operands[0]] = Type(
+            base.kinds & (types.LIST | types.RECORD), item=item, fields=base.fields, values=base.values
+        )
+        return NEVER
+
+    def iterate_range(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        low, high = arguments
+        item = (
+            types.whole(low.low, max(high.high - 1, low.low)) if low.kinds & high.kinds & types.INT else types.INTEGER
+        )
+        locals[operands[0]] = Type(types.INT, item=item)
+        return NEVER
+
+    def list_begin(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        locals[operands[0]] = types.list_of(NEVER)
+        return NEVER
+
+    def list_add(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        locals[operands[0]] = types.cut(types.list_of(join(types.known_item(locals[operands[0]]), arguments[0])))
+        return NEVER
+
+    def list_end(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        found = locals[operands[0]]
+        locals[operands[0]] = types.NOTHING
+        return found
+
+
+_CONTROL = frozenset(
+    (
+        "BLOCK",
+        "TRY",
+        "CHARGE",
+        "END",
+        "IF",
+        "ELSE",
+        "CATCH",
+        "IF_ABSENT",
+        "BR",
+        "BR_IF",
+        "BR_UNLESS",
+        "NEXT",
+        "NEXT_PAIR",
+    )
+)
+
+
+def _value(kind: Type) -> Type:
+    """What a local holds as a value: one that was never set is null."""
+    kinds = kind.kinds & ~(types.UNSET | types.ABSENT)
+    return kind._replace(kinds=kinds | types.NULL if kind.kinds & types.UNSET else kinds)
+
+
+def is_missing_test(flow: ControlFlow, pc: int) -> bool:
+    """Does this branch follow DUP, IS_MISSING: is it about the value on top?"""
+    instructions = flow.instructions
+    return pc >= 2 and instructions[pc - 1].op.name == "IS_MISSING" and instructions[pc - 2].op.name == "DUP"
+
+
+def added(a: Type, b: Type) -> Type:
+    """`a + b`."""
+    found = arithmetic("ADD", a, b)
+    if a.kinds & b.kinds & types.STR:
+        found = join(found, types.TEXT)
+    if a.kinds & b.kinds & types.LIST:
+        found = join(found, types.list_of(join(types.known_item(a), types.known_item(b))))
+    return found
+
+
+def bounds(name: str, a: Type, b: Type) -> tuple[int, int]:
+    """The least and the greatest that an operator's exact result can be, for whole numbers."""
+    if name == "ADD":
+        return a.low + b.low, a.high + b.high
+    if name == "SUB":
+        return a.low - b.high, a.high - b.low
+    corners = (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
+    return min(corners), max(corners)
+
+
+def arithmetic(name: str, a: Type, b: Type) -> Type:
+    found = NEVER
+    if a.kinds & types.INT and b.kinds & types.INT:
+        found = types.whole(*bounds(name, a, b))
+        if found.low > found.high:
+            found = types.INTEGER
+    numbers = types.INT | types.FLOAT
+    if (a.kinds & types.FLOAT and b.kinds & numbers) or (b.kinds & types.FLOAT and a.kinds & numbers):
+        found = join(found, types.NUMBER)
+    return found
+
+
+def divided(a: Type, b: Type) -> Type:
+    found = types.INTEGER if a.kinds & b.kinds & types.INT else NEVER
+    if found.kinds and a.low >= 0 and b.low >= 0:
+        found = types.whole(0, a.high)
+    if (a.kinds | b.kinds) & types.FLOAT:
+        found = join(found, types.NUMBER)
+    return found
+
+
+def rest(a: Type, b: Type) -> Type:
+    found = NEVER
+    if a.kinds & b.kinds & types.INT:
+        most = max(abs(b.low), abs(b.high)) - 1
+        found = types.whole(0 if a.low >= 0 else -most, most if a.high > 0 else 0)
+        if found.low > found.high:
+            found = types.INTEGER
+    if (a.kinds | b.kinds) & types.FLOAT:
+        found = join(found, types.NUMBER)
+    return found
+
+
+def assigned(root: Type, path: str, keys: list[Type], value: Type) -> Type:
+    """What a variable holds once a part of it has been set."""
+    if not path:
+        return value
+    kinds = root.kinds & (types.LIST | types.RECORD)
+    item, fields, values = root.item, root.fields, root.values
+    if kinds & types.LIST and item is not None:
+        item = join(item, assigned(item, path[1:], keys[1:], value))
+    if kinds & types.RECORD:
+        name = keys[0].text if keys[0].kinds == types.STR else None
+        if name is not None:
+            old = types.field(root, name)
+            known = dict(fields)
+            known[name] = assigned(old, path[1:], keys[1:], value)
+            fields = tuple(sorted(known.items()))
+        else:
+            fields = tuple((name, join(of, assigned(of, path[1:], keys[1:], value))) for name, of in fields)
+            if values is not None:
+                values = join(values, assigned(values, path[1:], keys[1:], value))
+    return Type(kinds, item=item, fields=fields, values=values)
+
+
+def _constant(walk: _Walk, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+    return types.of_value(walk.module.constants[operands[0]])
+
+
+_EFFECTS: dict[str, Any] = {
+    "CONST": _constant,
+    "INT": lambda walk, pc, operands, arguments, locals: types.whole(operands[0], operands[0]),
+    "NULL": lambda *_: types.NOTHING,
+    "TRUE": lambda *_: types.TRUTH,
+    "FALSE": lambda *_: types.TRUTH,
+    "ABSENT": lambda *_: types.LEFT_OUT,
+    "LOAD": _Walk.load,
+    "STORE": _Walk.store,
+    "CELL": _Walk.make_cell,
+    "LOAD_CELL": lambda walk, pc, operands, arguments, locals: walk.variable(1, operands[0], locals),
+    "STORE_CELL": lambda walk, pc, operands, arguments, locals: walk.give(1, operands[0], arguments[0], locals),
+    "LOAD_CAPTURE": lambda walk, pc, operands, arguments, locals: walk.variable(2, operands[0], locals),
+    "STORE_CAPTURE": lambda walk, pc, operands, arguments, locals: walk.give(2, operands[0], arguments[0], locals),
+    "LOAD_GLOBAL": lambda walk, pc, operands, arguments, locals: walk.variable(3, operands[0], locals),
+    "STORE_GLOBAL": lambda walk, pc, operands, arguments, locals: walk.give(3, operands[0], arguments[0], locals),
+    "LOAD_SHARED": lambda walk, pc, operands, arguments, locals: walk.variable(*operands, locals),
+    "EXTEND": _Walk.extend,
+    "ASSIGN": _Walk.assign,
+    "CALL": _Walk.call,
+    "CLOSURE": _Walk.closure,
+    "BUILTIN": lambda *_: types.OTHER_KIND,
+    "CALL_BUILTIN": _Walk.builtin,
+    "ADD": lambda walk, pc, operands, arguments, locals: added(*arguments),
+    "SUB": lambda walk, pc, operands, arguments, locals: arithmetic("SUB", *arguments),
+    "MUL": lambda walk, pc, operands, arguments, locals: arithmetic("MUL", *arguments),
+    "DIV": lambda walk, pc, operands, arguments, locals: divided(*arguments),
+    "MOD": lambda walk, pc, operands, arguments, locals: rest(*arguments),
+    "NEG": lambda walk, pc, operands, arguments, locals: arithmetic("SUB", types.whole(0, 0), arguments[0]),
+    "RANGE": lambda *_: types.list_of(types.INTEGER),
+    "INDEX": _Walk.index,
+    "SLICE": _Walk.take_slice,
+    "FIELD": _Walk.field,
+    "FIELD_OR_NULL": _Walk.field_or_null,
+    "LIST": _Walk.make_list,
+    "LIST_PUSH": _Walk.list_push,
+    "LIST_SPREAD": _Walk.list_spread,
+    "RECORD": _Walk.record,
+    "RECORD_PUT": _Walk.record_put,
+    "RECORD_SPREAD": _Walk.record_spread,
+    "TEXT": lambda *_: types.TEXT,
+    "ITER": _Walk.iterate,
+    "ITER_RANGE": _Walk.iterate_range,
+    "LIST_BEGIN": _Walk.list_begin,
+    "LIST_ADD": _Walk.list_add,
+    "LIST_END": _Walk.list_end,
+    "MAKE_ERR": lambda *_: types.FAILURE,
+    "CHECK": _Walk.check,
+    "USE": lambda walk, pc, operands, arguments, locals: types.without(arguments[0], types.ERROR),
+    "DUP": lambda walk, pc, operands, arguments, locals: arguments[0],
+}
