@@ -13,7 +13,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     engine = os.environ.get("QUILLO_ENGINE", "")
     if engine not in ("", "translator", "interpreter"):
-        sys.stderr.write(f"error: QUILLO_ENGINE must be `translator` or `interpreter`, got {ascii(engine)}\n")
+        sys.stderr.write(f"error: QUILLO_ENGINE must be `translator` or `interpreter`, got {engine!a}\n")
         sys.exit(2)
     if given[:1] == ["mcp"]:
         from cli.mcp import options_of

@@ -25,13 +25,16 @@ INTERPRETED = ("parallel",)  # the language's own functions that need the interp
 class Translation(NamedTuple):
     """`code` makes the functions, `bound` is what they are given, all of it plain data that `marshal` keeps.
 
-    `indexes`: for (function, pc) of an INDEX that is Python's own, the names of its operands.
+    `indexes`: for (function, pc) of an INDEX that is Python's own, the names of its operands. `ahead`: the loops of a
+    function whose turns are charged ahead: first pc, end, the names of the iterator and of how many of its items are
+    not charged, steps a turn.
     """
 
     code: CodeType
     numbers: tuple[int, ...]
     bound: dict[str, tuple[Any, ...]]
     indexes: dict[tuple[int, int], tuple[Any, Any]]
+    ahead: dict[int, list[tuple[int, int, str, str, int]]]
 
 
 def translate(module: Module) -> Translation | None:
@@ -50,6 +53,7 @@ def translate(module: Module) -> Translation | None:
     while numbers:
         bound = Bound()
         indexes: dict[tuple[int, int], tuple[Any, Any]] = {}
+        ahead: dict[int, list[tuple[int, int, str, str, int]]] = {}
         functions: list[ast.stmt] = []
         hard = set()
         for number in sorted(numbers):
@@ -61,10 +65,12 @@ def translate(module: Module) -> Translation | None:
                 hard.add(number)
                 continue
             functions.append(function)
+            if emitter.ahead:
+                ahead[number] = [(*pcs, *names) for pcs, names in emitter.ahead.items()]
             for pc, names in emitter.indexes.items():
                 indexes[number, pc] = names
         if not hard:
-            return Translation(_compiled(functions), tuple(sorted(numbers)), bound.names, indexes)
+            return Translation(_compiled(functions), tuple(sorted(numbers)), bound.names, indexes, ahead)
         numbers -= hard
     return None
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 _LOAD, _STORE = ast.Load(), ast.Store()
+_OPEN = frozenset(("LOOP", "CALL", "CALL_VALUE", "NEXT", "NEXT_PAIR"))  # what a loop that is charged ahead has not
 _MOST_NESTED = 200  # blocks within one another
 
 
@@ -43,6 +44,7 @@ class _Loop:
         self.breaks = breaks
         self.turn = turn
         self.through: dict[int, str] = {}  # blocks further out that are branched to from inside
+        self.ahead: tuple[str, str, int] | None = None  # of turns that are charged ahead: see `Emitter.ahead`
 
 
 class Emitter:
@@ -69,6 +71,7 @@ class Emitter:
         self.names = 0
         self.nested = 0
         self.used_fuel = False
+        self.ahead: dict[tuple[int, int], tuple[str, str, int]] = {}  # of turns charged ahead: their pcs, see `_ahead`
         self.unset: set[int] = set()
         self.indexes: dict[int, tuple[Any, Any]] = {}  # of INDEX as Python's own: the locals or constants that it takes
         self.owners: set[int] = set()
@@ -237,6 +240,10 @@ class Emitter:
             elif name == "RETURN":
                 value = self.pop()
                 self.spill()
+                if not value.atom and any(loop.ahead for loop in self.loops):
+                    self._keep(value)
+                for loop in self.loops:
+                    self._give_back(loop)
                 self.out.append(self._placed(ast.Return(value.node)))
                 break
             else:
@@ -399,7 +406,7 @@ class Emitter:
                     [],
                 )
             ),
-            self._placed(ast.Assign([self._placed(ast.Name(error, _STORE))], self.call("caught", self.name(stop)))),
+            self._placed(ast.Assign([self._placed(ast.Name(error, _STORE))], self.call("caught", self.name(stop), self.constant(pc)))),
         ]
         handler = self._placed(ast.ExceptHandler(self.name("Stop"), stop, caught))
         self.out.append(self._placed(ast.Try(body or [self._placed(ast.Pass())], [handler], [], [])))
@@ -417,9 +424,13 @@ class Emitter:
     def _loop(self, loop_pc: int, breaks: int) -> None:
         """A loop; a branch to the end of the block `breaks` leaves it."""
         flow = self.flow
+        end = flow.end[loop_pc]
+        paid = flow.instructions[loop_pc + 1].operands[0] > 0
+        if flow.height[end] < 0 and paid and self._is_closed(loop_pc + 2, end):
+            self._while_ahead(loop_pc, breaks)
+            return
         loop = _Loop(breaks, loop_pc)
         self.loops.append(loop)
-        end = flow.end[loop_pc]
 
         def write() -> None:
             self.seq(loop_pc + 1, end, frozenset({loop_pc}))
@@ -449,11 +460,16 @@ class Emitter:
         target = targets[0] if len(targets) == 1 else self._placed(ast.Tuple(targets, _STORE))
         items = self.known.stack[following] or []
         loop = _Loop(block, loop_pc)
+        count = flow.instructions[charge].operands[0]
+        ahead = not by_pair and count > 0 and self._is_closed(following, end)
+        if ahead:
+            self._charge_ahead(loop, source, charge, following, end)
         self.loops.append(loop)
 
         def write() -> None:
-            self.at(charge)
-            self.charge(flow.instructions[charge].operands[0])
+            if not ahead:
+                self.at(charge)
+                self.charge(count)
             if first == following:
                 for name, kind in zip(names, items[len(items) - len(names) :], strict=True):
                     self.push(self.name(name), kind, atom=True)
@@ -464,9 +480,88 @@ class Emitter:
         body = self.arm(write)
         self.loops.pop()
         self.at(charge)
-        last = self.arm(lambda: self.charge(flow.instructions[charge].operands[0]))
+        last = self.arm(lambda: self.charge(count))
+        if loop.ahead is None:
+            self.at(loop_pc + 2)
+            self._add_loop(loop, self._placed(ast.For(target, source, body, last)))
+            return
+        iterator, left, _ = loop.ahead
+        part = f"p{iterator}"
+        pair = self._placed(ast.Tuple([self._placed(ast.Name(part, _STORE)), self._placed(ast.Name(left, _STORE))], _STORE))
+        taken = self.call("turns_of", self.name(iterator), self.constant(count))
+        more = [self._placed(ast.Assign([pair], taken)), self._placed(ast.Continue())]
+        after = [self._placed(ast.If(self.name(left), more, [])), *last]
         self.at(loop_pc + 2)
-        self._add_loop(loop, self._placed(ast.For(target, source, body, last)))
+        turns = self._placed(ast.For(target, self.name(part), body, after))
+        self._add_loop(loop, self._placed(ast.While(self.constant(True), [turns, self._placed(ast.Break())], [])))
+
+    def _is_closed(self, first: int, end: int) -> bool:
+        """Are these instructions without loops and calls that are charged for, and without the host?"""
+        from qvm.builtins import is_native
+
+        for pc in range(first, end):
+            op, operands = self.flow.instructions[pc]
+            if op.name in _OPEN or (op.name == "CALL_BUILTIN" and not is_native(self.module.builtins[operands[0]])):
+                return False
+        return True
+
+    def _charge_ahead(self, loop: _Loop, source: ast.expr, charge: int, first: int, end: int) -> None:
+        """Charges as many turns of a `for` ahead as the slice holds: all of them, mostly.
+
+        What has been charged for and isn't done is what the iterator has before it, but for `left` items; that much is
+        given back where the loop is left.
+        """
+        self.used_fuel = True
+        count = self.flow.instructions[charge].operands[0]
+        iterator, left = self.fresh("n"), self.fresh("l")
+        self.ahead[first, end] = loop.ahead = (iterator, left, count)
+        self.at(charge)
+        part = f"p{iterator}"
+        both = [self._placed(ast.Name(iterator, _STORE)), self._placed(ast.Name(part, _STORE))]
+        self.out.append(self._placed(ast.Assign(both, self.call("iter", source))))
+        self.set(left, self.constant(0))
+        size = self.call(self.attribute(self.name(iterator), "__length_hint__"))
+        cost = self.binary(size, ast.Mult(), self.constant(count))
+        self.out.append(self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Sub(), cost)))
+        pair = self._placed(ast.Tuple([self._placed(ast.Name(part, _STORE)), self._placed(ast.Name(left, _STORE))], _STORE))
+        taken = self.call("fewer_turns", self.name(iterator), self.constant(count))
+        test = self.compare(self.name("fuel"), ast.Lt(), self.constant(0))
+        self.if_(test, [self._placed(ast.Assign([pair], taken))])
+
+    def _give_back(self, loop: _Loop) -> None:
+        """The steps of turns that were charged ahead and will not be."""
+        if loop.ahead is None:
+            return
+        iterator, left, count = loop.ahead
+        turns = self.call(self.attribute(self.name(iterator), "__length_hint__"))
+        if left:
+            turns = self.binary(turns, ast.Sub(), self.name(left))
+        back = self.binary(turns, ast.Mult(), self.constant(count))
+        self.out.append(self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Add(), back)))
+
+    def _while_ahead(self, loop_pc: int, breaks: int) -> None:
+        """A `while` without calls, whose turns are counted down by a C iterator."""
+        flow = self.flow
+        charge, end = loop_pc + 1, flow.end[loop_pc]
+        count = flow.instructions[charge].operands[0]
+        self.used_fuel = True
+        loop = _Loop(breaks, loop_pc)
+        iterator = self.fresh("n")
+        loop.ahead = self.ahead[charge + 1, end] = (iterator, "", count)
+        self.at(charge)
+        turns = self.call("turns", self.constant(count))
+        self.set(iterator, turns)
+        self.loops.append(loop)
+        body = self.arm(lambda: self.seq(charge + 1, end, frozenset({loop_pc})))
+        self.loops.pop()
+        self.at(charge)
+        more = [
+            self._placed(ast.Assign([self._placed(ast.Name(iterator, _STORE))], turns)),
+            self._placed(ast.Continue()),
+        ]
+        target = self._placed(ast.Name("_", _STORE))
+        inner = self._placed(ast.For(target, self.name(iterator), body or [self._placed(ast.Pass())], more))
+        self._add_loop(loop, self._placed(ast.While(self.constant(True), [inner, self._placed(ast.Break())], [])))
 
     def charge_entry(self, count: int) -> None:
         """What the function's entry costs, and whether calls go too deep."""
@@ -524,6 +619,10 @@ class Emitter:
             return
         for depth, loop in enumerate(reversed(self.loops)):
             if block in (loop.breaks, loop.turn):
+                for left in self.loops[len(self.loops) - depth :]:
+                    self._give_back(left)
+                if block == loop.breaks:
+                    self._give_back(loop)
                 if depth == 0:
                     self.out.append(self._placed(ast.Continue() if block == loop.turn else ast.Break()))
                     return

@@ -6,6 +6,7 @@ A Runtime belongs to a Program. Its functions share one counter of steps; `task`
 from __future__ import annotations
 
 import sys
+from itertools import islice, repeat
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,7 @@ class Runtime:
         self.program = program
         self.task: TranslatedTask = None  # type: ignore[assignment]
         self.indexes = translation.indexes
+        self._ahead = translation.ahead
         names: dict[str, Any] = {**_HELPERS, **self._ways_out()}
         for name, what in translation.bound.items():
             names[name] = self._bind(*what)
@@ -67,8 +69,8 @@ class Runtime:
             sys.setrecursionlimit(MOST_PYTHON_CALLS)
 
     def _ways_out(self) -> dict[str, Any]:
-        names = ("refill", "enter", "call_host", "ask", "call_value", "interpreted")
-        names += ("set_global", "extend_cell", "assign_cell")  # type: ignore[assignment]
+        names: tuple[str, ...] = ("refill", "enter", "turns", "turns_of", "fewer_turns", "caught", "call_host", "ask")
+        names += ("call_value", "interpreted", "set_global", "extend_cell", "assign_cell")
         return {name: getattr(self, name) for name in names}
 
     def _bind(self, kind: str, *what: Any) -> Any:
@@ -123,6 +125,64 @@ class Runtime:
             stop.at_caller = True
             raise stop
         self.refill(count)
+
+    def turns(self, count: int) -> Any:
+        """As many turns of a `while` as the slice holds, one at least, which are charged."""
+        fuel = self.get_fuel()
+        most = fuel // count
+        if most < 1:
+            self.set_fuel(fuel - count)
+            self.refill(count)
+            most = 1
+        else:
+            self.set_fuel(fuel - most * count)
+        return repeat(None, most)
+
+    def fewer_turns(self, iterator: Any, count: int) -> tuple[Any, int]:
+        """`turns_of`, where all of the iterator's turns have been charged and don't fit."""
+        self.set_fuel(self.get_fuel() + iterator.__length_hint__() * count)
+        return self.turns_of(iterator, count)
+
+    def turns_of(self, iterator: Any, count: int) -> tuple[Any, int]:
+        """As many items of an iterator as the slice holds turns for, which are charged, and how many are left."""
+        size = iterator.__length_hint__()
+        if not size:
+            return iterator, 0
+        fuel = self.get_fuel()
+        most = fuel // count
+        if most >= size:
+            self.set_fuel(fuel - size * count)
+            return iterator, 0
+        if most < 1:
+            self.set_fuel(fuel - count)
+            self.refill(count)
+            most = 1
+        else:
+            self.set_fuel(fuel - most * count)
+        return islice(iterator, most), size - most
+
+    def caught(self, stop: Stop, pc: int) -> Any:
+        """The error of a stop that the TRY at `pc` catches."""
+        self._give_back(stop.__traceback__, pc)
+        stop.__traceback__ = stop.__context__ = None
+        stop.inner = []
+        return stop.error
+
+    def _give_back(self, trace: TracebackType | None, opener: int) -> None:
+        """Gives back what was charged ahead in loops that a stop leaves: of the first function, those behind `opener`."""
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            number = self._numbers.get(code)
+            if number is not None:
+                if number in self._ahead:
+                    pc = self._pc(code, trace.tb_lasti)
+                    for first, end, iterator, left, count in self._ahead[number]:
+                        if first <= pc < end and first > opener:
+                            known = trace.tb_frame.f_locals
+                            turns = known[iterator].__length_hint__() - (known[left] if left else 0)
+                            self.set_fuel(self.get_fuel() + turns * count)
+                opener = -1
+            trace = trace.tb_next
 
     def holds_back(self) -> bool:
         """Whether no other call may get its turn now (see `qvm.turns`)."""
@@ -270,6 +330,7 @@ class Runtime:
     def as_stop(self, problem: BaseException) -> Stop:
         """What ended a translated function, as a Stop that knows its places."""
         trace = problem.__traceback__
+        self._give_back(trace, -1)
         if isinstance(problem, Stop):
             stop = problem
         elif isinstance(problem, IndexError):
@@ -317,13 +378,6 @@ def truth(value: Any) -> bool:
     if value is True or value is False:
         return value
     raise no_bool("a condition", value)
-
-
-def caught(stop: Stop) -> Any:
-    """The error of a stop that a TRY catches."""
-    stop.__traceback__ = stop.__context__ = None
-    stop.inner = []
-    return stop.error
 
 
 def extend(current: Any, owned: Any, value: Any) -> tuple[Any, Any]:
@@ -420,7 +474,6 @@ _HELPERS: dict[str, Any] = {
     "check_text": check_text,
     "unset": raise_unset,
     "truth": truth,
-    "caught": caught,
     "extend": extend,
     "iterator": iterator,
     "range_iterator": range_iterator,

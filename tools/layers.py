@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What each package may import besides itself and the standard library.
 MAY_IMPORT = {
     "qasm": {"msgpack", "blake3"},
-    "qvm": {"qasm", "msgpack", "blake3", "orjson", "re2", "markupsafe"},
+    "qvm": {"qasm", "msgpack", "blake3", "orjson", "re2", "markupsafe", "greenlet"},
     "compiler": {"qasm", "ply"},
     "server": {
         *("qasm", "qvm", "compiler", "trio", "httptools", "multipart", "brotli", "orjson", "blake3", "msgpack"),
