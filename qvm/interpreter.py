@@ -58,6 +58,7 @@ class Task:
         "most_frames",
         "note_change",
         "program",
+        "sheltered",
         "unsettled",
         "within",
     )
@@ -68,6 +69,7 @@ class Task:
         self.host = host
         self.max_steps = max_steps
         self.most_frames = DEPTH_LIMIT  # that a call may find
+        self.sheltered = False  # whether nobody may be asked, for a call around these frames
         self.note_change: Callable[[str], None] | None = host.changed if getattr(host, "notes_changes", True) else None
         self.fuel = 0
         self.within: Group | None = None

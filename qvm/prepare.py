@@ -72,6 +72,11 @@ class Site:
         return (-1 if self.flow.height[self.pc] - taken == base + keep else base, keep)
 
 
+def shelters(function: Function) -> bool:
+    """Is it a builtin in whose calls of functions nobody may be asked?"""
+    return function.builtin and function.name not in ("parallel", "db.transaction", "_attempt")
+
+
 class Prepared:
     """A function of the Module, made ready to run.
 
@@ -101,7 +106,7 @@ class Prepared:
         parameters = self.function.parameters
         self.padding: list[Any] = [None] * (self.function.local_count - len(parameters))
         self.has_checks = any(parameter.type != "any" for parameter in parameters)
-        self.shelters = self.function.builtin and self.function.name not in ("parallel", "db.transaction", "_attempt")
+        self.shelters = shelters(self.function)
         self.fast = self._table(fast=True)
         self._plain: list[Any] | None = None
         self._checks: list[Check | None] | None = None

@@ -56,4 +56,4 @@ def _checked_choices(choices: Any) -> dict[str, str]:
 
 def _sheltered(task: Task) -> bool:
     """Whether a builtin other than `parallel` and `db.transaction` has called the function that asks."""
-    return any(task.program.prepared_function(frame.function).shelters for frame in task.frames)
+    return task.sheltered or any(task.program.prepared_function(frame.function).shelters for frame in task.frames)

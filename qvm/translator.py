@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qvm.translator_emitter import Bound, Emitter
 from qvm.translator_inference import Inference, TooHard
+from qvm.turns import held_back
 
 if TYPE_CHECKING:
     from qasm.module import Module
@@ -27,7 +28,7 @@ class Translation(NamedTuple):
 
     `indexes`: for (function, pc) of an INDEX that is Python's own, the names of its operands. `ahead`: the loops of a
     function whose turns are charged ahead: first pc, end, the names of the iterator and of how many of its items are
-    not charged, steps a turn.
+    not charged, steps a turn. `held_back`: the pcs at which nobody else may get a turn, of functions that have such.
     """
 
     code: CodeType
@@ -35,11 +36,13 @@ class Translation(NamedTuple):
     bound: dict[str, tuple[Any, ...]]
     indexes: dict[tuple[int, int], tuple[Any, Any]]
     ahead: dict[int, list[tuple[int, int, str, str, int]]]
+    held_back: dict[int, frozenset[int]]
 
 
 def translate(module: Module) -> Translation | None:
     """The Module's functions as Python code; None where none of them can be had."""
-    import qvm.translator_instructions  # noqa: F401 - registers what each instruction becomes
+    import qvm.translator_loops
+    import qvm.translator_operators  # noqa: F401 - they register what each instruction becomes
 
     try:
         inference = Inference(module)
@@ -70,7 +73,9 @@ def translate(module: Module) -> Translation | None:
             for pc, names in emitter.indexes.items():
                 indexes[number, pc] = names
         if not hard:
-            return Translation(_compiled(functions), tuple(sorted(numbers)), bound.names, indexes, ahead)
+            held = {number: held_back(inference.known[number].flow) for number in numbers}
+            held = {number: pcs for number, pcs in held.items() if pcs}
+            return Translation(_compiled(functions), tuple(sorted(numbers)), bound.names, indexes, ahead, held)
         numbers -= hard
     return None
 

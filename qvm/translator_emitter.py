@@ -8,11 +8,11 @@ column is the instruction's pc: that is how a traceback tells where a stop was.
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from qvm import translator_types as types
 from qvm.translator_inference import Inference, TooHard
+from qvm.translator_nodes import Bound, Item, Loop, Nodes
 from qvm.translator_shape import INLINE, ONCE, Shape
 from qvm.translator_types import Type
 from qvm.values import DEPTH_LIMIT
@@ -25,29 +25,7 @@ _OPEN = frozenset(("LOOP", "CALL", "CALL_VALUE", "NEXT", "NEXT_PAIR"))  # what a
 _MOST_NESTED = 200  # blocks within one another
 
 
-class Item:
-    """An item of the stack: an expression, and whether it may be written again (`atom`). `slot`: the local it reads."""
-
-    __slots__ = ("atom", "node", "slot", "type")
-
-    def __init__(self, node: ast.expr, type: Type, atom: bool = False, slot: int = -1) -> None:
-        self.node = node
-        self.type = type
-        self.atom = atom
-        self.slot = slot
-
-
-class _Loop:
-    """A Python loop in the making. `breaks` and `turn` are the blocks whose branches are `break`, `continue`."""
-
-    def __init__(self, breaks: int, turn: int) -> None:
-        self.breaks = breaks
-        self.turn = turn
-        self.through: dict[int, str] = {}  # blocks further out that are branched to from inside
-        self.ahead: tuple[str, str, int] | None = None  # of turns that are charged ahead: see `Emitter.ahead`
-
-
-class Emitter:
+class Emitter(Nodes):
     """One function in the making; `run` gives it."""
 
     def __init__(self, inference: Inference, number: int, bound: Bound, translated: Collection[int]) -> None:
@@ -65,7 +43,7 @@ class Emitter:
         self.line = 1
         self.out: list[ast.stmt] = []
         self.stack: list[Item] = []
-        self.loops: list[_Loop] = []
+        self.loops: list[Loop] = []
         self.conts: dict[int, tuple[int, int, frozenset[int], int]] = {}
         self.result_names: dict[int, str] = {}
         self.names = 0
@@ -76,64 +54,8 @@ class Emitter:
         self.indexes: dict[int, tuple[Any, Any]] = {}  # of INDEX as Python's own: the locals or constants that it takes
         self.owners: set[int] = set()
         self.lines = self.function.lines
+        self.first_line = self.function.line
         self.sources: dict[int, tuple[ast.expr, bool]] = {}  # what the `for` at a BLOCK goes over
-
-    # nodes
-
-    def at(self, pc: int) -> None:
-        self.pc = pc
-        place = bisect_right(self.lines, pc, key=lambda pair: pair[0]) - 1
-        self.line = max(self.lines[place][1] if place >= 0 else self.function.line, 1)
-
-    def _placed(self, node: Any) -> Any:
-        node.lineno = node.end_lineno = self.line
-        node.col_offset = node.end_col_offset = self.pc
-        return node
-
-    def name(self, name: str) -> ast.expr:
-        return self._placed(ast.Name(name, _LOAD))
-
-    def constant(self, value: Any) -> ast.expr:
-        return self._placed(ast.Constant(value))
-
-    def call(self, function: str | ast.expr, *arguments: ast.expr) -> ast.expr:
-        target = self.name(function) if isinstance(function, str) else function
-        return self._placed(ast.Call(target, list(arguments), []))
-
-    def attribute(self, value: ast.expr, name: str, store: bool = False) -> ast.expr:
-        return self._placed(ast.Attribute(value, name, _STORE if store else _LOAD))
-
-    def binary(self, a: ast.expr, operator: ast.operator, b: ast.expr) -> ast.expr:
-        return self._placed(ast.BinOp(a, operator, b))
-
-    def compare(self, a: ast.expr, operator: ast.cmpop, b: ast.expr) -> ast.expr:
-        return self._placed(ast.Compare(a, [operator], [b]))
-
-    def negated(self, test: ast.expr) -> ast.expr:
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return test.operand
-        return self._placed(ast.UnaryOp(ast.Not(), test))
-
-    def either(self, *tests: ast.expr) -> ast.expr:
-        return self._placed(ast.BoolOp(ast.Or(), list(tests)))
-
-    def subscript(self, base: ast.expr, index: ast.expr, store: bool = False) -> ast.expr:
-        return self._placed(ast.Subscript(base, index, _STORE if store else _LOAD))
-
-    def set(self, name: str, value: ast.expr) -> None:
-        self.out.append(self._placed(ast.Assign([self._placed(ast.Name(name, _STORE))], value)))
-
-    def do(self, value: ast.expr) -> None:
-        self.out.append(self._placed(ast.Expr(value)))
-
-    def if_(self, test: ast.expr, then: list[ast.stmt], otherwise: list[ast.stmt] | None = None) -> None:
-        if not then and otherwise:
-            test, then, otherwise = self.negated(test), otherwise, None
-        self.out.append(self._placed(ast.If(test, then or [self._placed(ast.Pass())], otherwise or [])))
-
-    def fresh(self, letter: str = "t") -> str:
-        self.names += 1
-        return f"{letter}{self.names}"
 
     # the stack
 
@@ -354,14 +276,14 @@ class Emitter:
         )
 
     def _once(self, pc: int, write: Callable[[], None]) -> None:
-        loop = _Loop(pc, -1)
+        loop = Loop(pc, -1)
         self.loops.append(loop)
         body = self.arm(write)
         self.loops.pop()
         body.append(self._placed(ast.Break()))
         self._add_loop(loop, self._placed(ast.While(self.constant(True), body, [])))
 
-    def _add_loop(self, loop: _Loop, node: ast.stmt) -> None:
+    def _add_loop(self, loop: Loop, node: ast.stmt) -> None:
         for name in loop.through.values():
             self.set(name, self.constant(False))
         self.out.append(node)
@@ -398,15 +320,11 @@ class Emitter:
         self.set(error, self.constant(None))
         body = self.arm(lambda: self.seq(pc + 1, divider, frozenset({pc})))
         self.at(pc)
+        is_none = self.compare(self.attribute(self.name(stop), "error"), ast.Is(), self.constant(None))
+        value = self.call("caught", self.name(stop), self.constant(pc))
         caught = [
-            self._placed(
-                ast.If(
-                    self.compare(self.attribute(self.name(stop), "error"), ast.Is(), self.constant(None)),
-                    [self._placed(ast.Raise())],
-                    [],
-                )
-            ),
-            self._placed(ast.Assign([self._placed(ast.Name(error, _STORE))], self.call("caught", self.name(stop), self.constant(pc)))),
+            self._placed(ast.If(is_none, [self._placed(ast.Raise())], [])),
+            self._placed(ast.Assign([self._placed(ast.Name(error, _STORE))], value)),
         ]
         handler = self._placed(ast.ExceptHandler(self.name("Stop"), stop, caught))
         self.out.append(self._placed(ast.Try(body or [self._placed(ast.Pass())], [handler], [], [])))
@@ -429,7 +347,7 @@ class Emitter:
         if flow.height[end] < 0 and paid and self._is_closed(loop_pc + 2, end):
             self._while_ahead(loop_pc, breaks)
             return
-        loop = _Loop(breaks, loop_pc)
+        loop = Loop(breaks, loop_pc)
         self.loops.append(loop)
 
         def write() -> None:
@@ -459,7 +377,7 @@ class Emitter:
         targets = [self._placed(ast.Name(name, _STORE)) for name in names]
         target = targets[0] if len(targets) == 1 else self._placed(ast.Tuple(targets, _STORE))
         items = self.known.stack[following] or []
-        loop = _Loop(block, loop_pc)
+        loop = Loop(block, loop_pc)
         count = flow.instructions[charge].operands[0]
         ahead = not by_pair and count > 0 and self._is_closed(following, end)
         if ahead:
@@ -487,7 +405,9 @@ class Emitter:
             return
         iterator, left, _ = loop.ahead
         part = f"p{iterator}"
-        pair = self._placed(ast.Tuple([self._placed(ast.Name(part, _STORE)), self._placed(ast.Name(left, _STORE))], _STORE))
+        pair = self._placed(
+            ast.Tuple([self._placed(ast.Name(part, _STORE)), self._placed(ast.Name(left, _STORE))], _STORE)
+        )
         taken = self.call("turns_of", self.name(iterator), self.constant(count))
         more = [self._placed(ast.Assign([pair], taken)), self._placed(ast.Continue())]
         after = [self._placed(ast.If(self.name(left), more, [])), *last]
@@ -505,7 +425,7 @@ class Emitter:
                 return False
         return True
 
-    def _charge_ahead(self, loop: _Loop, source: ast.expr, charge: int, first: int, end: int) -> None:
+    def _charge_ahead(self, loop: Loop, source: ast.expr, charge: int, first: int, end: int) -> None:
         """Charges as many turns of a `for` ahead as the slice holds: all of them, mostly.
 
         What has been charged for and isn't done is what the iterator has before it, but for `left` items; that much is
@@ -523,12 +443,14 @@ class Emitter:
         size = self.call(self.attribute(self.name(iterator), "__length_hint__"))
         cost = self.binary(size, ast.Mult(), self.constant(count))
         self.out.append(self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Sub(), cost)))
-        pair = self._placed(ast.Tuple([self._placed(ast.Name(part, _STORE)), self._placed(ast.Name(left, _STORE))], _STORE))
+        pair = self._placed(
+            ast.Tuple([self._placed(ast.Name(part, _STORE)), self._placed(ast.Name(left, _STORE))], _STORE)
+        )
         taken = self.call("fewer_turns", self.name(iterator), self.constant(count))
         test = self.compare(self.name("fuel"), ast.Lt(), self.constant(0))
         self.if_(test, [self._placed(ast.Assign([pair], taken))])
 
-    def _give_back(self, loop: _Loop) -> None:
+    def _give_back(self, loop: Loop) -> None:
         """The steps of turns that were charged ahead and will not be."""
         if loop.ahead is None:
             return
@@ -545,7 +467,7 @@ class Emitter:
         charge, end = loop_pc + 1, flow.end[loop_pc]
         count = flow.instructions[charge].operands[0]
         self.used_fuel = True
-        loop = _Loop(breaks, loop_pc)
+        loop = Loop(breaks, loop_pc)
         iterator = self.fresh("n")
         loop.ahead = self.ahead[charge + 1, end] = (iterator, "", count)
         self.at(charge)
@@ -665,22 +587,6 @@ class Emitter:
         if item.type.kinds == types.BOOL:
             return item.node
         return self.call("truth", item.node)
-
-
-class Bound:
-    """What a Module's Python functions are given when they are bound: handlers of instructions, by their names."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, tuple[Any, ...]] = {}
-        self._known: dict[tuple[Any, ...], str] = {}
-
-    def name(self, *what: Any) -> str:
-        """The name of a thing that is made when the code is bound: a kind, and what it is of."""
-        known = self._known.get(what)
-        if known is None:
-            known = self._known[what] = f"b{len(self.names)}"
-            self.names[known] = what
-        return known
 
 
 INSTRUCTIONS: dict[str, Callable[[Emitter, int, tuple[int, ...]], None]] = {}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from qasm.pictures import effect
 from qasm.verifier import ControlFlow, control_flow
 from qvm import translator_types as types
+from qvm.translator_arithmetic import added, arithmetic, assigned, divided, rest
 from qvm.translator_types import ANY, NEVER, Type, join
 
 if TYPE_CHECKING:
@@ -276,7 +277,10 @@ class _Walk:
             return
         if name == "IF":
             stack.pop()
-            self._flow_to(pc, flow.target[pc], state, len(stack), 0)
+            otherwise = state.copy()
+            self._narrow(pc, state, True)
+            self._narrow(pc, otherwise, False)
+            self._flow_to(pc, flow.target[pc], otherwise, len(stack), 0)
         elif name in ("ELSE", "CATCH"):
             self._flow_to(pc, flow.target[pc], state, len(stack), 0)
             self.state = None
@@ -298,6 +302,10 @@ class _Walk:
                 missing.stack[-1] = stack[-1]._replace(kinds=stack[-1].kinds & (types.NULL | types.ERROR))
                 taken, stays = (missing, there) if name == "BR_IF" else (there, missing)
                 self.state = stays
+            else:
+                taken = state.copy()
+                self._narrow(pc, taken, name == "BR_IF")
+                self._narrow(pc, state, name == "BR_UNLESS")
             self._flow_to(pc, flow.target[pc], taken, flow.base[pc], flow.keep[pc])
         else:  # NEXT, NEXT_PAIR
             done = state.copy()
@@ -314,6 +322,30 @@ class _Walk:
             elif by_key:
                 item = join(item, key) if iterator.kinds & types.LIST else key
             stack.append(item)
+
+    def _narrow(self, pc: int, state: _State, holds: bool) -> None:
+        """Bounds a local by the comparison with a number, or another local, that was tested right before."""
+        instructions = self.flow.instructions
+        if pc < 3 or instructions[pc - 3].op.name != "LOAD":
+            return
+        symbol = instructions[pc - 1].op.name
+        other = instructions[pc - 2]
+        if symbol not in _NARROWING or other.op.name not in ("INT", "LOAD"):
+            return
+        slot = instructions[pc - 3].operands[0]
+        kind = state.locals[slot]
+        bound = state.locals[other.operands[0]] if other.op.name == "LOAD" else types.whole(*other.operands * 2)
+        if kind.kinds != types.INT or bound.kinds != types.INT:
+            return
+        if not holds:
+            symbol = _NARROWING[symbol]
+        low, high = kind.low, kind.high
+        if symbol in ("LT", "LE"):
+            high = min(high, bound.high - (symbol == "LT"))
+        else:
+            low = max(low, bound.low + (symbol == "GT"))
+        if low <= high:
+            state.locals[slot] = kind._replace(low=low, high=high)
 
     def _instruction(self, pc: int, name: str, operands: tuple[int, ...], state: _State) -> None:
         stack, locals = state.stack, state.locals
@@ -500,6 +532,9 @@ _CONTROL = frozenset(
 )
 
 
+_NARROWING = {"LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT"}  # and what holds where it doesn't
+
+
 def _value(kind: Type) -> Type:
     """What a local holds as a value: one that was never set is null."""
     kinds = kind.kinds & ~(types.UNSET | types.ABSENT)
@@ -510,81 +545,6 @@ def is_missing_test(flow: ControlFlow, pc: int) -> bool:
     """Does this branch follow DUP, IS_MISSING: is it about the value on top?"""
     instructions = flow.instructions
     return pc >= 2 and instructions[pc - 1].op.name == "IS_MISSING" and instructions[pc - 2].op.name == "DUP"
-
-
-def added(a: Type, b: Type) -> Type:
-    """`a + b`."""
-    found = arithmetic("ADD", a, b)
-    if a.kinds & b.kinds & types.STR:
-        found = join(found, types.TEXT)
-    if a.kinds & b.kinds & types.LIST:
-        found = join(found, types.list_of(join(types.known_item(a), types.known_item(b))))
-    return found
-
-
-def bounds(name: str, a: Type, b: Type) -> tuple[int, int]:
-    """The least and the greatest that an operator's exact result can be, for whole numbers."""
-    if name == "ADD":
-        return a.low + b.low, a.high + b.high
-    if name == "SUB":
-        return a.low - b.high, a.high - b.low
-    corners = (a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
-    return min(corners), max(corners)
-
-
-def arithmetic(name: str, a: Type, b: Type) -> Type:
-    found = NEVER
-    if a.kinds & types.INT and b.kinds & types.INT:
-        found = types.whole(*bounds(name, a, b))
-        if found.low > found.high:
-            found = types.INTEGER
-    numbers = types.INT | types.FLOAT
-    if (a.kinds & types.FLOAT and b.kinds & numbers) or (b.kinds & types.FLOAT and a.kinds & numbers):
-        found = join(found, types.NUMBER)
-    return found
-
-
-def divided(a: Type, b: Type) -> Type:
-    found = types.INTEGER if a.kinds & b.kinds & types.INT else NEVER
-    if found.kinds and a.low >= 0 and b.low >= 0:
-        found = types.whole(0, a.high)
-    if (a.kinds | b.kinds) & types.FLOAT:
-        found = join(found, types.NUMBER)
-    return found
-
-
-def rest(a: Type, b: Type) -> Type:
-    found = NEVER
-    if a.kinds & b.kinds & types.INT:
-        most = max(abs(b.low), abs(b.high)) - 1
-        found = types.whole(0 if a.low >= 0 else -most, most if a.high > 0 else 0)
-        if found.low > found.high:
-            found = types.INTEGER
-    if (a.kinds | b.kinds) & types.FLOAT:
-        found = join(found, types.NUMBER)
-    return found
-
-
-def assigned(root: Type, path: str, keys: list[Type], value: Type) -> Type:
-    """What a variable holds once a part of it has been set."""
-    if not path:
-        return value
-    kinds = root.kinds & (types.LIST | types.RECORD)
-    item, fields, values = root.item, root.fields, root.values
-    if kinds & types.LIST and item is not None:
-        item = join(item, assigned(item, path[1:], keys[1:], value))
-    if kinds & types.RECORD:
-        name = keys[0].text if keys[0].kinds == types.STR else None
-        if name is not None:
-            old = types.field(root, name)
-            known = dict(fields)
-            known[name] = assigned(old, path[1:], keys[1:], value)
-            fields = tuple(sorted(known.items()))
-        else:
-            fields = tuple((name, join(of, assigned(of, path[1:], keys[1:], value))) for name, of in fields)
-            if values is not None:
-                values = join(values, assigned(values, path[1:], keys[1:], value))
-    return Type(kinds, item=item, fields=fields, values=values)
 
 
 def _constant(walk: _Walk, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:

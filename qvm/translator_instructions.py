@@ -8,20 +8,17 @@ import ast
 from typing import Any
 
 from qvm import translator_types as types
-from qvm.handlers_operators import LEAST, MOST
 from qvm.handlers_variables import constant_value
 from qvm.mistakes import SURELY_SHORT
 from qvm.questions import QUESTIONS
 from qvm.translator_emitter import INSTRUCTIONS, Emitter, Item
-from qvm.translator_inference import bounds
-from qvm.values import INT_MAX, INT_MIN, SIZE_LIMIT
+from qvm.values import SIZE_LIMIT
 
-_Operands = tuple[int, ...]
+Operands = tuple[int, ...]
 _BY_PYTHON = (int, str, float, bool, type(None))
-_NUMBERS = types.INT | types.FLOAT
 
 
-def _instruction(*names: str) -> Any:
+def instruction(*names: str) -> Any:
     def register(write: Any) -> Any:
         for name in names:
             INSTRUCTIONS[name] = write
@@ -30,7 +27,7 @@ def _instruction(*names: str) -> Any:
     return register
 
 
-def _result(emitter: Emitter, pc: int) -> types.Type:
+def result_of(emitter: Emitter, pc: int) -> types.Type:
     """What the instruction puts on the stack, from what is known of the next one."""
     known = emitter.known.stack
     following = known[pc + 1] if pc + 1 < len(known) else None
@@ -40,13 +37,13 @@ def _result(emitter: Emitter, pc: int) -> types.Type:
     return following[-1]
 
 
-@_instruction("END", "POP_NOTHING")
-def _nothing(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("END", "POP_NOTHING")
+def _nothing(emitter: Emitter, pc: int, operands: Operands) -> None:
     pass
 
 
-@_instruction("CHARGE")
-def _charge(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("CHARGE")
+def _charge(emitter: Emitter, pc: int, operands: Operands) -> None:
     emitter.spill()
     if pc == 0 and emitter.deep:
         emitter.charge_entry(operands[0])
@@ -54,13 +51,13 @@ def _charge(emitter: Emitter, pc: int, operands: _Operands) -> None:
         emitter.charge(operands[0])
 
 
-@_instruction("INT")
-def _int(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("INT")
+def _int(emitter: Emitter, pc: int, operands: Operands) -> None:
     emitter.push(emitter.constant(operands[0]), types.whole(operands[0], operands[0]), atom=True)
 
 
-@_instruction("CONST")
-def _constant(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("CONST")
+def _constant(emitter: Emitter, pc: int, operands: Operands) -> None:
     value = constant_value(emitter.module.constants[operands[0]])
     if type(value) in _BY_PYTHON:
         emitter.push(emitter.constant(value), types.of_value(value), atom=True)
@@ -73,27 +70,27 @@ def _constant(emitter: Emitter, pc: int, operands: _Operands) -> None:
         emitter.push(kept, kind, atom=True)
 
 
-@_instruction("NULL", "TRUE", "FALSE")
-def _literal(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("NULL", "TRUE", "FALSE")
+def _literal(emitter: Emitter, pc: int, operands: Operands) -> None:
     value = {"NULL": None, "TRUE": True, "FALSE": False}[emitter.flow.instructions[pc].op.name]
     emitter.push(emitter.constant(value), types.of_value(value), atom=True)
 
 
-@_instruction("ABSENT")
-def _absent(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("ABSENT")
+def _absent(emitter: Emitter, pc: int, operands: Operands) -> None:
     emitter.push(emitter.name("ABSENT"), types.LEFT_OUT, atom=True)
 
 
-@_instruction("POP")
-def _pop(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("POP")
+def _pop(emitter: Emitter, pc: int, operands: Operands) -> None:
     item = emitter.pop()
     if not item.atom:
         emitter.spill()
         emitter.do(item.node)
 
 
-@_instruction("DUP")
-def _double(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("DUP")
+def _double(emitter: Emitter, pc: int, operands: Operands) -> None:
     item = emitter.kept(emitter.stack[-1])
     emitter.push(item.node, item.type, atom=True, slot=item.slot)
 
@@ -101,8 +98,8 @@ def _double(emitter: Emitter, pc: int, operands: _Operands) -> None:
 # variables
 
 
-@_instruction("LOAD")
-def _load(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("LOAD")
+def _load(emitter: Emitter, pc: int, operands: Operands) -> None:
     slot = operands[0]
     kind = emitter.known.local[pc]
     if kind.kinds & types.UNSET:
@@ -115,16 +112,16 @@ def _value(kind: types.Type) -> types.Type:
     return kind._replace(kinds=kinds | types.NULL if kind.kinds & types.UNSET else kinds)
 
 
-@_instruction("STORE")
-def _store(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("STORE")
+def _store(emitter: Emitter, pc: int, operands: Operands) -> None:
     value = emitter.pop()
     emitter.spill()
     emitter.forget_local(operands[0])
     emitter.set(f"v{operands[0]}", value.node)
 
 
-@_instruction("CELL")
-def _cell(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("CELL")
+def _cell(emitter: Emitter, pc: int, operands: Operands) -> None:
     emitter.spill()
     emitter.forget_local(operands[0])
     if emitter.known.local[pc].kinds & types.UNSET:
@@ -163,14 +160,14 @@ def _push_cell(emitter: Emitter, kind: int, number: int) -> None:
         emitter.push(node, _cell_type(emitter, kind, number))
 
 
-@_instruction("LOAD_CELL", "LOAD_CAPTURE", "LOAD_GLOBAL")
-def _load_cell(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("LOAD_CELL", "LOAD_CAPTURE", "LOAD_GLOBAL")
+def _load_cell(emitter: Emitter, pc: int, operands: Operands) -> None:
     kind = {"LOAD_CELL": 1, "LOAD_CAPTURE": 2, "LOAD_GLOBAL": 3}[emitter.flow.instructions[pc].op.name]
     _push_cell(emitter, kind, operands[0])
 
 
-@_instruction("STORE_CELL", "STORE_CAPTURE", "STORE_GLOBAL")
-def _store_cell(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("STORE_CELL", "STORE_CAPTURE", "STORE_GLOBAL")
+def _store_cell(emitter: Emitter, pc: int, operands: Operands) -> None:
     name = emitter.flow.instructions[pc].op.name
     value = emitter.pop()
     emitter.spill()
@@ -184,8 +181,8 @@ def _store_cell(emitter: Emitter, pc: int, operands: _Operands) -> None:
     emitter.out.append(emitter._placed(ast.Assign([target], value.node)))
 
 
-@_instruction("LOAD_SHARED")
-def _load_shared(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("LOAD_SHARED")
+def _load_shared(emitter: Emitter, pc: int, operands: Operands) -> None:
     kind, number = operands
     if kind == 0:
         _load(emitter, pc, (number,))
@@ -201,8 +198,8 @@ def _load_shared(emitter: Emitter, pc: int, operands: _Operands) -> None:
     emitter.out.append(emitter._placed(ast.Assign([owned], emitter.constant(None))))
 
 
-@_instruction("EXTEND")
-def _extend(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("EXTEND")
+def _extend(emitter: Emitter, pc: int, operands: Operands) -> None:
     kind, number = operands
     value = emitter.pop()
     emitter.spill()
@@ -247,7 +244,7 @@ def _extend(emitter: Emitter, pc: int, operands: _Operands) -> None:
     if held.kinds == types.STR == value.type.kinds:
         target = emitter._placed(ast.Name(name, ast.Store()))
         emitter.out.append(emitter._placed(ast.AugAssign(target, ast.Add(), value.node)))
-        _check_text(emitter, variable)
+        text_checked(emitter, variable)
         return
     if not (held.kinds & types.LIST):
         emitter.set(name, emitter.call("add", variable, value.node))
@@ -263,13 +260,13 @@ def _extend(emitter: Emitter, pc: int, operands: _Operands) -> None:
     )
 
 
-def _check_text(emitter: Emitter, text: ast.expr) -> None:
+def text_checked(emitter: Emitter, text: ast.expr) -> None:
     test = emitter.compare(emitter.call("len", text), ast.Gt(), emitter.constant(SURELY_SHORT))
     emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_text", text)))])
 
 
-@_instruction("ASSIGN")
-def _assign(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("ASSIGN")
+def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
     kind, number, path = operands
     steps = emitter.module.constants[path]
     arguments = emitter.popped(len(steps) + 1)
@@ -315,15 +312,15 @@ def _assign(emitter: Emitter, pc: int, operands: _Operands) -> None:
 # calls
 
 
-@_instruction("CALL")
-def _call(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("CALL")
+def _call(emitter: Emitter, pc: int, operands: Operands) -> None:
     number = operands[0]
     arguments = [item.node for item in emitter.popped(len(emitter.module.functions[number].parameters))]
     emitter.push(emitter.call_function(number, arguments), emitter.inference.results[number])
 
 
-@_instruction("CALL_VALUE")
-def _call_value(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("CALL_VALUE")
+def _call_value(emitter: Emitter, pc: int, operands: Operands) -> None:
     count, names = operands
     function, *arguments = [item.node for item in emitter.popped(count + 1)]
     if emitter.module.constants[names]:
@@ -334,8 +331,8 @@ def _call_value(emitter: Emitter, pc: int, operands: _Operands) -> None:
     emitter.push(emitter.call("call_value", emitter.name("d"), place, names_node, function, *arguments), types.ANY)
 
 
-@_instruction("CALL_BUILTIN")
-def _call_builtin(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("CALL_BUILTIN")
+def _call_builtin(emitter: Emitter, pc: int, operands: Operands) -> None:
     from qvm.builtins import is_native
 
     name, count = emitter.module.builtins[operands[0]], operands[1]
@@ -350,11 +347,11 @@ def _call_builtin(emitter: Emitter, pc: int, operands: _Operands) -> None:
         emitter.push(emitter.call("call_host", emitter.constant(name), arguments), types.ANY)
 
 
-def _call_native(emitter: Emitter, pc: int, name: str, operands: _Operands) -> None:
+def _call_native(emitter: Emitter, pc: int, name: str, operands: Operands) -> None:
     count = operands[1]
     known = emitter.known.stack[pc] or []
     arguments = known[len(known) - count :] if count else []
-    result = _result(emitter, pc)
+    result = result_of(emitter, pc)
     sized = types.LIST | types.STR | types.RECORD
     if name == "len" and count == 1 and arguments[0].kinds & sized and not arguments[0].kinds & ~sized:
         emitter.push(emitter.call("len", emitter.pop().node), result)
@@ -373,8 +370,8 @@ def _call_native(emitter: Emitter, pc: int, name: str, operands: _Operands) -> N
     _handled(emitter, pc, operands)
 
 
-@_instruction("CLOSURE")
-def _closure(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("CLOSURE")
+def _closure(emitter: Emitter, pc: int, operands: Operands) -> None:
     captures = emitter.module.functions[operands[0]].captures
     if not captures:
         emitter.push(emitter.name(emitter.bound.name("closure", operands[0])), types.OTHER_KIND, atom=True)
@@ -386,151 +383,19 @@ def _closure(emitter: Emitter, pc: int, operands: _Operands) -> None:
     emitter.kept(emitter.stack[-1])
 
 
-@_instruction("BUILTIN")
-def _builtin(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("BUILTIN")
+def _builtin(emitter: Emitter, pc: int, operands: Operands) -> None:
     name = emitter.module.builtins[operands[0]]
     emitter.push(emitter.name(emitter.bound.name("builtin", name)), types.OTHER_KIND, atom=True)
-
-
-# operators
-
-_ARITHMETIC: dict[str, tuple[Any, str]] = {
-    "ADD": (ast.Add, "add"),
-    "SUB": (ast.Sub, "subtract"),
-    "MUL": (ast.Mult, "multiply"),
-}
-
-
-@_instruction("ADD", "SUB", "MUL")
-def _arithmetic(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    name = emitter.flow.instructions[pc].op.name
-    operator, helper = _ARITHMETIC[name]
-    a, b = emitter.stack[-2:]
-    kinds = a.type.kinds | b.type.kinds
-    result = _result(emitter, pc)
-    if kinds == types.INT:
-        low, high = bounds(name, a.type, b.type)
-        if low >= INT_MIN and high <= INT_MAX:
-            emitter.popped(2)
-            emitter.push(emitter.binary(a.node, operator(), b.node), result)
-            return
-        a, b = emitter.take(2)
-        made = emitter.fresh()
-        emitter.set(made, emitter.binary(a.node, operator(), b.node))
-        value = emitter.name(made)
-        above = emitter.compare(value, ast.Gt(), emitter.constant(MOST))
-        below = emitter.compare(value, ast.Lt(), emitter.constant(LEAST))
-        test = above if low >= LEAST else below if high <= MOST else emitter.either(above, below)
-        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call(helper, a.node, b.node)))])
-        emitter.push(value, result, atom=True)
-        return
-    if not kinds & ~_NUMBERS and types.FLOAT in (a.type.kinds, b.type.kinds):
-        emitter.popped(2)
-        emitter.push(emitter.binary(a.node, operator(), b.node), result)
-        return
-    if name == "ADD" and kinds == types.STR:
-        a, b = emitter.take(2)
-        made = emitter.fresh()
-        emitter.set(made, emitter.binary(a.node, ast.Add(), b.node))
-        value = emitter.name(made)
-        _check_text(emitter, value)
-        emitter.push(value, result, atom=True)
-        return
-    emitter.popped(2)
-    emitter.push(emitter.call(helper, a.node, b.node), result)
-
-
-@_instruction("DIV", "MOD")
-def _divide(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    name = emitter.flow.instructions[pc].op.name
-    a, b = emitter.popped(2)
-    result = _result(emitter, pc)
-    if a.type.kinds == types.INT == b.type.kinds and a.type.low >= 0 and b.type.low > 0:
-        operator = ast.FloorDiv() if name == "DIV" else ast.Mod()
-        emitter.push(emitter.binary(a.node, operator, b.node), result)
-        return
-    numbers = not (a.type.kinds | b.type.kinds) & ~_NUMBERS
-    if name == "DIV" and numbers and types.FLOAT in (a.type.kinds, b.type.kinds):
-        emitter.stack += [a, b]
-        a, b = emitter.take(2)
-        test = emitter.compare(b.node, ast.Eq(), emitter.constant(0))
-        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("divide", a.node, b.node)))])
-        emitter.push(emitter.binary(a.node, ast.Div(), b.node), result)
-        return
-    emitter.push(emitter.call("divide" if name == "DIV" else "remainder", a.node, b.node), result)
-
-
-@_instruction("NEG")
-def _negate(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    a = emitter.pop()
-    result = _result(emitter, pc)
-    if a.type.kinds == types.FLOAT or (a.type.kinds == types.INT and a.type.low > INT_MIN):
-        emitter.push(emitter._placed(ast.UnaryOp(ast.USub(), a.node)), result)
-    else:
-        emitter.push(emitter.call("negate", a.node), result)
-
-
-@_instruction("NOT")
-def _not(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    a = emitter.pop()
-    if a.type.kinds == types.BOOL:
-        emitter.push(emitter.negated(a.node), types.TRUTH)
-    else:
-        emitter.push(emitter.call("negated", a.node), types.TRUTH)
-
-
-_COMPARISONS: dict[str, Any] = {"LT": ast.Lt, "LE": ast.LtE, "GT": ast.Gt, "GE": ast.GtE, "EQ": ast.Eq, "NE": ast.NotEq}
-
-
-@_instruction("LT", "LE", "GT", "GE")
-def _compare(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    name = emitter.flow.instructions[pc].op.name
-    a, b = emitter.popped(2)
-    kinds = a.type.kinds | b.type.kinds
-    if not kinds & ~_NUMBERS or kinds == types.STR:
-        emitter.push(emitter.compare(a.node, _COMPARISONS[name](), b.node), types.TRUTH)
-    else:
-        emitter.push(emitter.call(name, a.node, b.node), types.TRUTH)
-
-
-_PLAIN = types.INT | types.FLOAT | types.STR | types.NULL
-
-
-@_instruction("EQ", "NE")
-def _equal(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    name = emitter.flow.instructions[pc].op.name
-    a, b = emitter.popped(2)
-    kinds = a.type.kinds | b.type.kinds
-    one_is_text = types.STR in (a.type.kinds, b.type.kinds) and not kinds & types.ERROR
-    if not kinds & ~_PLAIN or kinds == types.BOOL or one_is_text:
-        emitter.push(emitter.compare(a.node, _COMPARISONS[name](), b.node), types.TRUTH)
-        return
-    test = emitter.call("equal_operands", a.node, b.node)
-    emitter.push(test if name == "EQ" else emitter.negated(test), types.TRUTH)
-
-
-@_instruction("IN")
-def _in(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    a, b = emitter.popped(2)
-    if a.type.kinds == types.STR and b.type.kinds in (types.RECORD, types.STR):
-        emitter.push(emitter.compare(a.node, ast.In(), b.node), types.TRUTH)
-    else:
-        emitter.push(emitter.call("contains", a.node, b.node), types.TRUTH)
-
-
-@_instruction("RANGE")
-def _range(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    a, b = emitter.popped(2)
-    emitter.push(emitter.call("whole_range", a.node, b.node), types.list_of(types.INTEGER))
 
 
 # values
 
 
-@_instruction("INDEX")
-def _index(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("INDEX")
+def _index(emitter: Emitter, pc: int, operands: Operands) -> None:
     a, b = emitter.popped(2)
-    result = _result(emitter, pc)
+    result = result_of(emitter, pc)
     if a.type.kinds in (types.LIST, types.STR) and b.type.kinds == types.INT:
         # An index that is out of range raises Python's own error; what it was is looked up then.
         emitter.stack += [a, b]
@@ -543,11 +408,11 @@ def _index(emitter: Emitter, pc: int, operands: _Operands) -> None:
         emitter.push(emitter.call("element", a.node, b.node), result)
 
 
-@_instruction("FIELD")
-def _field(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("FIELD")
+def _field(emitter: Emitter, pc: int, operands: Operands) -> None:
     a = emitter.pop()
     name = emitter.constant(emitter.module.constants[operands[0]])
-    result = _result(emitter, pc)
+    result = result_of(emitter, pc)
     if a.type.kinds != types.RECORD:
         emitter.push(emitter.call("field_of", a.node, name), result)
     elif types.has_field(a.type, emitter.module.constants[operands[0]]):
@@ -556,21 +421,21 @@ def _field(emitter: Emitter, pc: int, operands: _Operands) -> None:
         emitter.push(emitter.call(emitter.attribute(a.node, "get"), name), result)
 
 
-@_instruction("LIST")
-def _list(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("LIST")
+def _list(emitter: Emitter, pc: int, operands: Operands) -> None:
     items = [item.node for item in emitter.popped(operands[0])]
-    emitter.push(emitter._placed(ast.List(items, ast.Load())), _result(emitter, pc))
+    emitter.push(emitter._placed(ast.List(items, ast.Load())), result_of(emitter, pc))
 
 
-@_instruction("RECORD")
-def _record(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("RECORD")
+def _record(emitter: Emitter, pc: int, operands: Operands) -> None:
     keys = emitter.module.constants[operands[0]]
     items = [item.node for item in emitter.popped(len(keys))]
-    emitter.push(emitter._placed(ast.Dict([emitter.constant(key) for key in keys], items)), _result(emitter, pc))
+    emitter.push(emitter._placed(ast.Dict([emitter.constant(key) for key in keys], items)), result_of(emitter, pc))
 
 
-@_instruction("TEXT")
-def _text(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("TEXT")
+def _text(emitter: Emitter, pc: int, operands: Operands) -> None:
     count = operands[0]
     items = emitter.stack[len(emitter.stack) - count :] if count else []
     if not 1 <= count <= 4 or any(item.type.kinds not in (types.STR, types.INT) for item in items):
@@ -580,125 +445,15 @@ def _text(emitter: Emitter, pc: int, operands: _Operands) -> None:
     emitter.spill()
     made = emitter.fresh()
     emitter.set(made, emitter._placed(ast.JoinedStr(parts)))
-    _check_text(emitter, emitter.name(made))
+    text_checked(emitter, emitter.name(made))
     emitter.push(emitter.name(made), types.TEXT, atom=True)
-
-
-# loops
-
-
-def _for_block(emitter: Emitter, pc: int, slot: int) -> int:
-    """The BLOCK of a loop that a Python `for` can be, right behind this ITER; -1 for none."""
-    flow = emitter.flow
-    names = [instruction.op.name for instruction in flow.instructions[pc + 1 : pc + 5]]
-    if names[:3] != ["BLOCK", "LOOP", "CHARGE"] or names[3:] not in (["NEXT"], ["NEXT_PAIR"]):
-        return -1
-    block, following = pc + 1, flow.instructions[pc + 4]
-    if following.operands[0] != slot or emitter.shape.target_block[pc + 4] != block:
-        return -1
-    if flow.end[pc + 2] + 1 != flow.end[block] or flow.instructions[block].operands[0]:
-        return -1
-    uses = [
-        place
-        for place in range(pc + 5, flow.end[block])
-        if flow.instructions[place].op.name in ("NEXT", "NEXT_PAIR") and flow.instructions[place].operands[0] == slot
-    ]
-    # A loop further in may have an iterator of its own in the same local only if it begins there.
-    return -1 if uses else block
-
-
-@_instruction("ITER")
-def _iterate(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    item = emitter.pop()
-    emitter.spill()
-    block = _for_block(emitter, pc, operands[0])
-    if block < 0:
-        emitter.set(f"v{operands[0]}", emitter.call("iterator", item.node))
-        return
-    by_pair = emitter.flow.instructions[pc + 4].op.name == "NEXT_PAIR"
-    node = item.node
-    if item.type.kinds == types.LIST:
-        changed = item.slot >= 0 and emitter.shape.is_changed(item.slot)
-        if changed:
-            node = emitter.call("list", node)
-        if by_pair:
-            node = emitter.call("enumerate", node)
-    else:
-        node = emitter.call("pairs_of" if by_pair else "items_of", node)
-    name = emitter.fresh("i")
-    emitter.set(name, node)
-    emitter.sources[block] = (emitter.name(name), by_pair)
-
-
-@_instruction("ITER_RANGE")
-def _iterate_range(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    a, b = emitter.popped(2)
-    emitter.spill()
-    block = _for_block(emitter, pc, operands[0])
-    proved = a.type.kinds == types.INT == b.type.kinds
-    if block < 0:
-        emitter.set(f"v{operands[0]}", emitter.call("range_iterator", a.node, b.node))
-        return
-    by_pair = emitter.flow.instructions[pc + 4].op.name == "NEXT_PAIR"
-    node = emitter.call("range" if proved else "checked_range", a.node, b.node)
-    if by_pair:
-        node = emitter.call("enumerate", node)
-    name = emitter.fresh("i")
-    emitter.set(name, node)
-    emitter.sources[block] = (emitter.name(name), by_pair)
-
-
-@_instruction("NEXT", "NEXT_PAIR")
-def _next(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    emitter.spill()
-    iterator = emitter.name(f"v{operands[0]}")
-    index, stop = emitter.attribute(iterator, "index"), emitter.attribute(iterator, "stop")
-    by_pair = emitter.flow.instructions[pc].op.name == "NEXT_PAIR"
-    taken = emitter.arm(lambda: emitter._branch(emitter.shape.target_block[pc], 0, frozenset()))
-    emitter.if_(emitter.compare(index, ast.GtE(), stop), taken)
-    made = emitter.fresh()
-    emitter.set(made, emitter.call("next_pair" if by_pair else "next_item", iterator))
-    known = emitter.known.stack[pc + 1] or []
-    if by_pair:
-        for place in (0, 1):
-            node = emitter.subscript(emitter.name(made), emitter.constant(place))
-            emitter.push(node, known[place - 2] if len(known) > 1 else types.ANY)
-        emitter.spill()
-    else:
-        emitter.push(emitter.name(made), known[-1] if known else types.ANY, atom=True)
-
-
-@_instruction("LIST_BEGIN")
-def _list_begin(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    emitter.spill()
-    emitter.set(f"v{operands[0]}", emitter._placed(ast.List([], ast.Load())))
-
-
-@_instruction("LIST_ADD")
-def _list_add(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    item = emitter.pop()
-    emitter.spill()
-    items = emitter.name(f"v{operands[0]}")
-    if not item.atom:
-        emitter._keep(item)
-    test = emitter.compare(emitter.call("len", items), ast.GtE(), emitter.constant(SIZE_LIMIT))
-    emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
-    emitter.do(emitter.call(emitter.attribute(items, "append"), item.node))
-
-
-@_instruction("LIST_END")
-def _list_end(emitter: Emitter, pc: int, operands: _Operands) -> None:
-    emitter.spill()
-    made = emitter.fresh()
-    emitter.set(made, emitter.name(f"v{operands[0]}"))
-    emitter.push(emitter.name(made), _result(emitter, pc), atom=True)
 
 
 # tests and checks
 
 
-@_instruction("IS_ERR", "IS_MISSING")
-def _is_missing(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("IS_ERR", "IS_MISSING")
+def _is_missing(emitter: Emitter, pc: int, operands: Operands) -> None:
     a = emitter.pop()
     name = emitter.flow.instructions[pc].op.name
     if isinstance(a.node, ast.Constant):
@@ -709,14 +464,14 @@ def _is_missing(emitter: Emitter, pc: int, operands: _Operands) -> None:
         emitter.push(emitter.call("is_error" if name == "IS_ERR" else "is_missing", a.node), types.TRUTH)
 
 
-@_instruction("USE")
-def _use(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("USE")
+def _use(emitter: Emitter, pc: int, operands: Operands) -> None:
     if emitter.stack[-1].type.kinds & types.ERROR:
         _handled(emitter, pc, operands)
 
 
-@_instruction("BOOL")
-def _bool(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("BOOL")
+def _bool(emitter: Emitter, pc: int, operands: Operands) -> None:
     if emitter.stack[-1].type.kinds != types.BOOL:
         _handled(emitter, pc, operands)
 
@@ -724,15 +479,15 @@ def _bool(emitter: Emitter, pc: int, operands: _Operands) -> None:
 _CHECKED = {"int": types.INT, "float": types.FLOAT, "str": types.STR, "bool": types.BOOL}
 
 
-@_instruction("CHECK")
-def _check(emitter: Emitter, pc: int, operands: _Operands) -> None:
+@instruction("CHECK")
+def _check(emitter: Emitter, pc: int, operands: Operands) -> None:
     descriptor = emitter.module.constants[operands[0]]
     kind = _CHECKED.get(descriptor) if type(descriptor) is str else None
     if kind is None or emitter.stack[-1].type.kinds != kind:
         _handled(emitter, pc, operands)
 
 
-def _handled(emitter: Emitter, pc: int, operands: _Operands) -> None:
+def _handled(emitter: Emitter, pc: int, operands: Operands) -> None:
     """What the interpreter's own handler does with these items of the stack."""
     from qasm.pictures import effect
 
@@ -741,7 +496,7 @@ def _handled(emitter: Emitter, pc: int, operands: _Operands) -> None:
     name = emitter.flow.instructions[pc].op.name
     result = emitter.call(emitter.bound.name("handler", name, operands, emitter.number, pc), *nodes)
     if put:
-        emitter.push(result, _result(emitter, pc))
+        emitter.push(result, result_of(emitter, pc))
     else:
         emitter.spill()
         emitter.do(result)

@@ -21,7 +21,7 @@ from qvm.handlers_variables import constant_value, unset
 from qvm.host import Unanswered, Waiting
 from qvm.mistakes import SURELY_SHORT, check_size, check_text, error_stop, no_bool, refused
 from qvm.operators import check_range, equal_operands, out_of_range
-from qvm.prepare import Site
+from qvm.prepare import Site, shelters
 from qvm.questions import question
 from qvm.values import (
     ABSENT,
@@ -63,7 +63,7 @@ class Runtime:
         self.functions: dict[int, Callable[..., Any]] = {int(name[1:]): code for name, code in functions.items()}
         self._numbers: dict[CodeType, int] = {code.__code__: number for number, code in self.functions.items()}
         self._positions: dict[CodeType, list[Any]] = {}
-        self._held_back: dict[int, frozenset[int]] = {}
+        self._held_back = translation.held_back
         self._functions = program.module.functions
         if sys.getrecursionlimit() < MOST_PYTHON_CALLS:
             sys.setrecursionlimit(MOST_PYTHON_CALLS)
@@ -169,7 +169,7 @@ class Runtime:
         return stop.error
 
     def _give_back(self, trace: TracebackType | None, opener: int) -> None:
-        """Gives back what was charged ahead in loops that a stop leaves: of the first function, those behind `opener`."""
+        """Gives back what was charged ahead in loops that a stop leaves; in the first function, those behind `opener`."""
         while trace is not None:
             code = trace.tb_frame.f_code
             number = self._numbers.get(code)
@@ -184,18 +184,14 @@ class Runtime:
                 opener = -1
             trace = trace.tb_next
 
+    def shelters(self) -> bool:
+        """Whether nobody may be asked in what the functions under way call."""
+        return any(shelters(self._functions[number]) for number, _ in self.active())
+
     def holds_back(self) -> bool:
         """Whether no other call may get its turn now (see `qvm.turns`)."""
-        return any(pc in self._held(number) for number, pc in self.active())
-
-    def _held(self, number: int) -> frozenset[int]:
-        found = self._held_back.get(number)
-        if found is None:
-            from qasm.verifier import control_flow
-            from qvm.turns import held_back
-
-            found = self._held_back[number] = held_back(control_flow(self.program.module, number))
-        return found
+        held = self._held_back
+        return bool(held) and any(pc in held[number] for number, pc in self.active() if number in held)
 
     def active(self) -> list[tuple[int, int]]:
         """The translated functions under way, innermost first, each with its pc."""

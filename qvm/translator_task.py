@@ -165,6 +165,7 @@ class TranslatedTask(Task):
         """Runs a frame, and all that it calls, on the interpreter. `depth` calls are under way around it."""
         outer, self.frames = self.frames, [frame]
         most, self.most_frames = self.most_frames, DEPTH_LIMIT - depth
+        sheltered, self.sheltered = self.sheltered, self.sheltered or self.runtime.shelters()
         try:
             while True:
                 self._interpret()
@@ -189,7 +190,7 @@ class TranslatedTask(Task):
                     elif self.unsettled is not None:
                         self._ask_again()
         finally:
-            self.frames, self.most_frames = outer, most
+            self.frames, self.most_frames, self.sheltered = outer, most, sheltered
 
     def _interpret(self) -> None:
         frames = self.frames

@@ -1,0 +1,119 @@
+"""Makes `ast` nodes that stand on the line of the source and, as their column, the pc that they belong to."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from typing import Any
+
+from qvm.translator_types import Type
+
+_LOAD, _STORE = ast.Load(), ast.Store()
+
+
+class Item:
+    """An item of the stack: an expression, and whether it may be written again (`atom`). `slot`: the local it reads."""
+
+    __slots__ = ("atom", "node", "slot", "type")
+
+    def __init__(self, node: ast.expr, type: Type, atom: bool = False, slot: int = -1) -> None:
+        self.node = node
+        self.type = type
+        self.atom = atom
+        self.slot = slot
+
+
+class Loop:
+    """A Python loop in the making. `breaks` and `turn` are the blocks whose branches are `break`, `continue`."""
+
+    def __init__(self, breaks: int, turn: int) -> None:
+        self.breaks = breaks
+        self.turn = turn
+        self.through: dict[int, str] = {}  # blocks further out that are branched to from inside
+        self.ahead: tuple[str, str, int] | None = None  # of turns that are charged ahead: see `Emitter.ahead`
+
+
+class Bound:
+    """What a Module's Python functions are given when they are bound: handlers of instructions, by their names."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, tuple[Any, ...]] = {}
+        self._known: dict[tuple[Any, ...], str] = {}
+
+    def name(self, *what: Any) -> str:
+        """The name of a thing that is made when the code is bound: a kind, and what it is of."""
+        known = self._known.get(what)
+        if known is None:
+            known = self._known[what] = f"b{len(self.names)}"
+            self.names[known] = what
+        return known
+
+
+class Nodes:
+    """Nodes for the instruction that `at` was told of last; statements go to `out`."""
+
+    pc: int
+    line: int
+    names: int
+    out: list[ast.stmt]
+    lines: list[tuple[int, int]]
+    first_line: int
+
+    def at(self, pc: int) -> None:
+        self.pc = pc
+        place = bisect_right(self.lines, pc, key=lambda pair: pair[0]) - 1
+        self.line = max(self.lines[place][1] if place >= 0 else self.first_line, 1)
+
+    def _placed(self, node: Any) -> Any:
+        node.lineno = node.end_lineno = self.line
+        node.col_offset = node.end_col_offset = self.pc
+        return node
+
+    def name(self, name: str) -> ast.expr:
+        return self._placed(ast.Name(name, _LOAD))
+
+    def constant(self, value: Any) -> ast.expr:
+        return self._placed(ast.Constant(value))
+
+    def call(self, function: str | ast.expr, *arguments: ast.expr) -> ast.expr:
+        target = self.name(function) if isinstance(function, str) else function
+        return self._placed(ast.Call(target, list(arguments), []))
+
+    def attribute(self, value: ast.expr, name: str, store: bool = False) -> ast.expr:
+        return self._placed(ast.Attribute(value, name, _STORE if store else _LOAD))
+
+    def binary(self, a: ast.expr, operator: ast.operator, b: ast.expr) -> ast.expr:
+        return self._placed(ast.BinOp(a, operator, b))
+
+    def compare(self, a: ast.expr, operator: ast.cmpop, b: ast.expr) -> ast.expr:
+        return self._placed(ast.Compare(a, [operator], [b]))
+
+    def negated(self, test: ast.expr) -> ast.expr:
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return test.operand
+        return self._placed(ast.UnaryOp(ast.Not(), test))
+
+    def either(self, *tests: ast.expr) -> ast.expr:
+        return self._placed(ast.BoolOp(ast.Or(), list(tests)))
+
+    def subscript(self, base: ast.expr, index: ast.expr, store: bool = False) -> ast.expr:
+        return self._placed(ast.Subscript(base, index, _STORE if store else _LOAD))
+
+    def set(self, name: str, value: ast.expr) -> None:
+        self.out.append(self._placed(ast.Assign([self._placed(ast.Name(name, _STORE))], value)))
+
+    def do(self, value: ast.expr) -> None:
+        self.out.append(self._placed(ast.Expr(value)))
+
+    def if_(self, test: ast.expr, then: list[ast.stmt], otherwise: list[ast.stmt] | None = None) -> None:
+        if not then and otherwise:
+            test, then, otherwise = self.negated(test), otherwise, None
+        self.out.append(self._placed(ast.If(test, then or [self._placed(ast.Pass())], otherwise or [])))
+
+    def fresh(self, letter: str = "t") -> str:
+        self.names += 1
+        return f"{letter}{self.names}"
+
+    def target(self, *names: str) -> ast.expr:
+        """Several locals that are set at once."""
+        return self._placed(ast.Tuple([self._placed(ast.Name(name, _STORE)) for name in names], _STORE))

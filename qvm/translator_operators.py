@@ -1,0 +1,143 @@
+"""What the operators become in Python."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from qvm import translator_types as types
+from qvm.handlers_operators import LEAST, MOST
+from qvm.translator_arithmetic import bounds
+from qvm.translator_emitter import Emitter
+from qvm.translator_instructions import Operands, instruction, result_of, text_checked
+from qvm.values import INT_MAX, INT_MIN
+
+_NUMBERS = types.INT | types.FLOAT
+_ARITHMETIC: dict[str, tuple[Any, str]] = {
+    "ADD": (ast.Add, "add"),
+    "SUB": (ast.Sub, "subtract"),
+    "MUL": (ast.Mult, "multiply"),
+}
+
+
+@instruction("ADD", "SUB", "MUL")
+def _arithmetic(emitter: Emitter, pc: int, operands: Operands) -> None:
+    name = emitter.flow.instructions[pc].op.name
+    operator, helper = _ARITHMETIC[name]
+    a, b = emitter.stack[-2:]
+    kinds = a.type.kinds | b.type.kinds
+    result = result_of(emitter, pc)
+    if kinds == types.INT:
+        low, high = bounds(name, a.type, b.type)
+        if low >= INT_MIN and high <= INT_MAX:
+            emitter.popped(2)
+            emitter.push(emitter.binary(a.node, operator(), b.node), result)
+            return
+        a, b = emitter.take(2)
+        made = emitter.fresh()
+        emitter.set(made, emitter.binary(a.node, operator(), b.node))
+        value = emitter.name(made)
+        above = emitter.compare(value, ast.Gt(), emitter.constant(MOST))
+        below = emitter.compare(value, ast.Lt(), emitter.constant(LEAST))
+        test = above if low >= LEAST else below if high <= MOST else emitter.either(above, below)
+        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call(helper, a.node, b.node)))])
+        emitter.push(value, result, atom=True)
+        return
+    if not kinds & ~_NUMBERS and types.FLOAT in (a.type.kinds, b.type.kinds):
+        emitter.popped(2)
+        emitter.push(emitter.binary(a.node, operator(), b.node), result)
+        return
+    if name == "ADD" and kinds == types.STR:
+        a, b = emitter.take(2)
+        made = emitter.fresh()
+        emitter.set(made, emitter.binary(a.node, ast.Add(), b.node))
+        value = emitter.name(made)
+        text_checked(emitter, value)
+        emitter.push(value, result, atom=True)
+        return
+    emitter.popped(2)
+    emitter.push(emitter.call(helper, a.node, b.node), result)
+
+
+@instruction("DIV", "MOD")
+def _divide(emitter: Emitter, pc: int, operands: Operands) -> None:
+    name = emitter.flow.instructions[pc].op.name
+    a, b = emitter.popped(2)
+    result = result_of(emitter, pc)
+    if a.type.kinds == types.INT == b.type.kinds and a.type.low >= 0 and b.type.low > 0:
+        operator = ast.FloorDiv() if name == "DIV" else ast.Mod()
+        emitter.push(emitter.binary(a.node, operator, b.node), result)
+        return
+    numbers = not (a.type.kinds | b.type.kinds) & ~_NUMBERS
+    if name == "DIV" and numbers and types.FLOAT in (a.type.kinds, b.type.kinds):
+        emitter.stack += [a, b]
+        a, b = emitter.take(2)
+        test = emitter.compare(b.node, ast.Eq(), emitter.constant(0))
+        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("divide", a.node, b.node)))])
+        emitter.push(emitter.binary(a.node, ast.Div(), b.node), result)
+        return
+    emitter.push(emitter.call("divide" if name == "DIV" else "remainder", a.node, b.node), result)
+
+
+@instruction("NEG")
+def _negate(emitter: Emitter, pc: int, operands: Operands) -> None:
+    a = emitter.pop()
+    result = result_of(emitter, pc)
+    if a.type.kinds == types.FLOAT or (a.type.kinds == types.INT and a.type.low > INT_MIN):
+        emitter.push(emitter._placed(ast.UnaryOp(ast.USub(), a.node)), result)
+    else:
+        emitter.push(emitter.call("negate", a.node), result)
+
+
+@instruction("NOT")
+def _not(emitter: Emitter, pc: int, operands: Operands) -> None:
+    a = emitter.pop()
+    if a.type.kinds == types.BOOL:
+        emitter.push(emitter.negated(a.node), types.TRUTH)
+    else:
+        emitter.push(emitter.call("negated", a.node), types.TRUTH)
+
+
+_COMPARISONS: dict[str, Any] = {"LT": ast.Lt, "LE": ast.LtE, "GT": ast.Gt, "GE": ast.GtE, "EQ": ast.Eq, "NE": ast.NotEq}
+
+
+@instruction("LT", "LE", "GT", "GE")
+def _compare(emitter: Emitter, pc: int, operands: Operands) -> None:
+    name = emitter.flow.instructions[pc].op.name
+    a, b = emitter.popped(2)
+    kinds = a.type.kinds | b.type.kinds
+    if not kinds & ~_NUMBERS or kinds == types.STR:
+        emitter.push(emitter.compare(a.node, _COMPARISONS[name](), b.node), types.TRUTH)
+    else:
+        emitter.push(emitter.call(name, a.node, b.node), types.TRUTH)
+
+
+_PLAIN = types.INT | types.FLOAT | types.STR | types.NULL
+
+
+@instruction("EQ", "NE")
+def _equal(emitter: Emitter, pc: int, operands: Operands) -> None:
+    name = emitter.flow.instructions[pc].op.name
+    a, b = emitter.popped(2)
+    kinds = a.type.kinds | b.type.kinds
+    one_is_text = types.STR in (a.type.kinds, b.type.kinds) and not kinds & types.ERROR
+    if not kinds & ~_PLAIN or kinds == types.BOOL or one_is_text:
+        emitter.push(emitter.compare(a.node, _COMPARISONS[name](), b.node), types.TRUTH)
+        return
+    test = emitter.call("equal_operands", a.node, b.node)
+    emitter.push(test if name == "EQ" else emitter.negated(test), types.TRUTH)
+
+
+@instruction("IN")
+def _in(emitter: Emitter, pc: int, operands: Operands) -> None:
+    a, b = emitter.popped(2)
+    if a.type.kinds == types.STR and b.type.kinds in (types.RECORD, types.STR):
+        emitter.push(emitter.compare(a.node, ast.In(), b.node), types.TRUTH)
+    else:
+        emitter.push(emitter.call("contains", a.node, b.node), types.TRUTH)
+
+
+@instruction("RANGE")
+def _range(emitter: Emitter, pc: int, operands: Operands) -> None:
+    a, b = emitter.popped(2)
+    emitter.push(emitter.call("whole_range", a.node, b.node), types.list_of(types.INTEGER))
