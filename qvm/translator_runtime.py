@@ -65,6 +65,12 @@ class Runtime:
         self._positions: dict[CodeType, list[Any]] = {}
         self._held_back = translation.held_back
         self._functions = program.module.functions
+        # Functions whose arguments need no look but for errors, with how many they take.
+        self._plain = {
+            number: (code, len(self._functions[number].parameters))
+            for number, code in self.functions.items()
+            if all(parameter.type == "any" for parameter in self._functions[number].parameters)
+        }
         if sys.getrecursionlimit() < MOST_PYTHON_CALLS:
             sys.setrecursionlimit(MOST_PYTHON_CALLS)
 
@@ -169,7 +175,10 @@ class Runtime:
         return stop.error
 
     def _give_back(self, trace: TracebackType | None, opener: int) -> None:
-        """Gives back what was charged ahead in loops that a stop leaves; in the first function, those behind `opener`."""
+        """Gives back what was charged ahead in loops that a stop leaves.
+
+        `opener` is the TRY that catches it: in the first function, only loops behind that are left.
+        """
         while trace is not None:
             code = trace.tb_frame.f_code
             number = self._numbers.get(code)
@@ -245,6 +254,13 @@ class Runtime:
 
     def call_value(self, depth: int, place: str, names: Any, function: Any, *given: Any) -> Any:
         """A call of a function value."""
+        if type(function) is Closure and not names and depth <= DEPTH_LIMIT:
+            plain = self._plain.get(function.function)
+            if plain is not None and plain[1] == len(given):
+                for argument in given:
+                    if type(argument) is Err:
+                        raise error_stop(argument)
+                return plain[0](*function.cells, *given, depth + 1)
         if type(function) is not Closure:
             pc = int(place.partition(":")[2])
             return self._as_interpreter(lambda task: task.call_builtin_value(function, list(given), names, pc, 0))
