@@ -52,7 +52,11 @@ class Inference:
         self.results: dict[int, Type] = {}
         self.globals: list[Type] = [NEVER] * len(module.globals)
         self.cells: dict[tuple[int, int, int], Type] = {}
-        self.by_value: set[int] = set()  # functions that are called from outside or as values
+        self.by_value: set[int] = set()  # functions that are called from outside
+        self.closures: list[int] = []  # functions that are values
+        self.value_arguments: dict[int, Type] = {}  # by place, of all calls of function values
+        self.named_calls = False  # whether one of these calls names its arguments
+        self.builtin_values = False
         self._cell_names: dict[tuple[int, int, int], tuple[int, int, int]] = {}
         self._readers: dict[Any, set[int]] = {}
         self._changes: dict[Any, int] = {}
@@ -166,8 +170,57 @@ class Inference:
         self.read(number, ("result", callee))
         return self.results[callee]
 
+    # Function values: each is made by a CLOSURE in sight, and each call of one is in sight, too.
+
     def closure(self, callee: int) -> None:
-        self._called_from_outside(callee)
+        """Notes that a function becomes a value."""
+        if callee in self.closures or callee in self.by_value:
+            return
+        self.closures.append(callee)
+        self._reach(callee)
+        for place, parameter in enumerate(self.module.functions[callee].parameters):
+            if parameter.type != "any" or not parameter.required or self.named_calls:
+                kind = types.without(types.of_descriptor(parameter.type, self.module.types), types.ERROR)
+                self._give_parameter(callee, place, kind if parameter.required else join(kind, types.LEFT_OUT))
+            else:
+                self._give_parameter(callee, place, self.value_arguments.get(place, NEVER))
+        for reader in self._readers.get("closures", ()):
+            self._again(reader)
+
+    def call_value(self, number: int, arguments: list[Type], named: bool) -> Type:
+        """What a call of some function value gives."""
+        if named and not self.named_calls:
+            self.named_calls = True
+            arguments = []
+            for callee in self.closures:
+                for place, parameter in enumerate(self.module.functions[callee].parameters):
+                    if parameter.type == "any" and parameter.required:
+                        self._give_parameter(callee, place, types.without(ANY, types.ERROR))
+        for place, argument in enumerate(arguments):
+            argument = types.without(argument, types.ERROR)
+            old = self.value_arguments.get(place, NEVER)
+            found = self._grown(("value", place), old, argument)
+            if found is not None:
+                self.value_arguments[place] = found
+                for callee in self.closures:
+                    parameters = self.module.functions[callee].parameters
+                    if place < len(parameters) and parameters[place].type == "any" and parameters[place].required:
+                        self._give_parameter(callee, place, found)
+        self.read(number, "closures")
+        if self.builtin_values:
+            return ANY
+        found = NEVER
+        for callee in (*self.closures, *self.by_value):
+            self.read(number, ("result", callee))
+            found = join(found, self.results[callee])
+        return found
+
+    def builtin_value(self) -> None:
+        """Notes that a builtin becomes a value, which may give anything."""
+        if not self.builtin_values:
+            self.builtin_values = True
+            for reader in self._readers.get("closures", ()):
+                self._again(reader)
 
     def _walk(self, number: int) -> None:
         _Walk(self, number).run()
@@ -409,6 +462,14 @@ class _Walk:
     def call(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
         return self.inference.call(self.number, operands[0], arguments)
 
+    def call_value(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        named = bool(self.module.constants[operands[1]])
+        return self.inference.call_value(self.number, arguments[1:], named)
+
+    def builtin_value(self, *_: Any) -> Type:
+        self.inference.builtin_value()
+        return types.OTHER_KIND
+
     def closure(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
         self.inference.closure(operands[0])
         return types.OTHER_KIND
@@ -572,7 +633,8 @@ _EFFECTS: dict[str, Any] = {
     "ASSIGN": _Walk.assign,
     "CALL": _Walk.call,
     "CLOSURE": _Walk.closure,
-    "BUILTIN": lambda *_: types.OTHER_KIND,
+    "BUILTIN": _Walk.builtin_value,
+    "CALL_VALUE": _Walk.call_value,
     "CALL_BUILTIN": _Walk.builtin,
     "ADD": lambda walk, pc, operands, arguments, locals: added(*arguments),
     "SUB": lambda walk, pc, operands, arguments, locals: arithmetic("SUB", *arguments),

@@ -328,7 +328,8 @@ def _call_value(emitter: Emitter, pc: int, operands: Operands) -> None:
     else:
         names_node = emitter._placed(ast.Tuple([], ast.Load()))
     place = emitter.constant(f"{emitter.number}:{pc}")
-    emitter.push(emitter.call("call_value", emitter.name("d"), place, names_node, function, *arguments), types.ANY)
+    result = result_of(emitter, pc)
+    emitter.push(emitter.call("call_value", emitter.name("d"), place, names_node, function, *arguments), result)
 
 
 @instruction("CALL_BUILTIN")
