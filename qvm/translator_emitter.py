@@ -169,6 +169,8 @@ class Emitter(Nodes):
                 self.out.append(self._placed(ast.Return(value.node)))
                 break
             else:
+                if name not in INSTRUCTIONS:
+                    raise TooHard(f"{name} has no Python")
                 INSTRUCTIONS[name](self, pc, operands)
                 if op.ends:
                     break

@@ -457,6 +457,10 @@ class _Walk:
         self.give(kind, number, types.cut(assigned(root, steps, arguments[:-1], arguments[-1])), locals)
         return NEVER
 
+    def extend_path(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        # What is there already stays a part of what is there then: that it is any value is all that is said of it.
+        return self.assign(pc, operands, [*arguments[:-1], types.without(ANY, types.ERROR)], locals)
+
     # calls
 
     def call(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
@@ -631,6 +635,7 @@ _EFFECTS: dict[str, Any] = {
     "LOAD_SHARED": lambda walk, pc, operands, arguments, locals: walk.variable(*operands, locals),
     "EXTEND": _Walk.extend,
     "ASSIGN": _Walk.assign,
+    "EXTEND_PATH": _Walk.extend_path,
     "CALL": _Walk.call,
     "CLOSURE": _Walk.closure,
     "BUILTIN": _Walk.builtin_value,

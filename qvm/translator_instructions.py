@@ -265,10 +265,11 @@ def text_checked(emitter: Emitter, text: ast.expr) -> None:
     emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_text", text)))])
 
 
-@instruction("ASSIGN")
+@instruction("ASSIGN", "EXTEND_PATH")
 def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
     kind, number, path = operands
     steps = emitter.module.constants[path]
+    extends = emitter.flow.instructions[pc].op.name == "EXTEND_PATH"
     arguments = emitter.popped(len(steps) + 1)
     emitter.spill()
     if kind == 0:
@@ -281,7 +282,16 @@ def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
     if kind:
         what = emitter.constant(emitter.module.globals[number] if kind == 3 else "")
         cell = _cell_node(emitter, kind, number)
-        emitter.do(emitter.call("assign_cell", cell, emitter.constant(steps), keys, value.node, what))
+        emitter.do(
+            emitter.call(
+                "extend_path_of_cell" if extends else "assign_cell",
+                cell,
+                emitter.constant(steps),
+                keys,
+                value.node,
+                what,
+            )
+        )
         return
     held = emitter.known.local[pc]
     if held.kinds & types.UNSET:
@@ -292,13 +302,15 @@ def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
     slow = emitter._placed(
         ast.Assign(
             [emitter._placed(ast.Name(name, ast.Store())), emitter._placed(ast.Name(owner, ast.Store()))],
-            emitter.call("assign", variable, owned, emitter.constant(steps), keys, value.node),
+            emitter.call(
+                "extend_path" if extends else "assign", variable, owned, emitter.constant(steps), keys, value.node
+            ),
         )
     )
     index = arguments[0]
     by_index = held.kinds == types.LIST and index.type.kinds == types.INT and steps == "["
     by_key = held.kinds == types.RECORD and index.type.kinds == types.STR
-    if len(steps) == 1 and not value.type.kinds & types.ERROR and (by_index or by_key):
+    if not extends and len(steps) == 1 and not value.type.kinds & types.ERROR and (by_index or by_key):
         target = emitter.subscript(variable, index.node, store=True)
         test = emitter.compare(owned, ast.Is(), variable)
         if by_key and not (index.type.text is not None and types.has_field(held, index.type.text)):

@@ -14,6 +14,7 @@ from qvm import operators
 from qvm.builtins import native
 from qvm.calling import _check, _placed, too_deep
 from qvm.changing import assign
+from qvm.changing import extend as extend_path
 from qvm.frames import Frame
 from qvm.handlers_operators import COMPARERS
 from qvm.handlers_values import is_missing
@@ -76,7 +77,7 @@ class Runtime:
 
     def _ways_out(self) -> dict[str, Any]:
         names: tuple[str, ...] = ("refill", "enter", "turns", "turns_of", "fewer_turns", "caught", "call_host", "ask")
-        names += ("call_value", "interpreted", "set_global", "extend_cell", "assign_cell")
+        names += ("call_value", "interpreted", "set_global", "extend_cell", "assign_cell", "extend_path_of_cell")
         return {name: getattr(self, name) for name in names}
 
     def _bind(self, kind: str, *what: Any) -> Any:
@@ -246,7 +247,7 @@ class Runtime:
         task.fuel = self.get_fuel()
         frames = [Frame(number, []) for number, _ in reversed(self.active())]
         try:
-            return task.within(frames, operate)
+            return task.as_interpreter(frames, operate)
         finally:
             self.set_fuel(task.fuel)
 
@@ -335,6 +336,12 @@ class Runtime:
         if cell.value is UNSET:
             raise unset(name)
         cell.value = cell.owned = assign(cell.value, cell.owned, path, keys, value)
+        self._changed(name)
+
+    def extend_path_of_cell(self, cell: Cell, path: str, keys: list[Any], value: Any, name: str) -> None:
+        if cell.value is UNSET:
+            raise unset(name)
+        cell.value = cell.owned = extend_path(cell.value, cell.owned, path, keys, value)
         self._changed(name)
 
     # stops
@@ -482,6 +489,7 @@ _HELPERS: dict[str, Any] = {
     "is_missing": is_missing,
     "equal_operands": equal_operands,
     "assign": assign,
+    "extend_path": extend_path,
     "check_size": check_size,
     "check_text": check_text,
     "unset": raise_unset,

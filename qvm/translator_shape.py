@@ -49,7 +49,7 @@ class Shape:
                 self.stored.setdefault(operands[0], []).append(pc)
             elif op.operands[:1] == ("kind",) and operands[0] == 0:
                 self.stored.setdefault(operands[1], []).append(pc)
-            if name in ("EXTEND", "ASSIGN") and operands[0] == 0:
+            if name in ("EXTEND", "ASSIGN", "EXTEND_PATH") and operands[0] == 0:
                 self.changed.add(operands[1])
             if op.operands and op.operands[-1] == "depth":
                 block = opened[-1 - operands[-1]]

@@ -13,7 +13,7 @@ from greenlet import getcurrent, greenlet
 
 from qvm.frames import Failed, Frame, Outcome, Pending, Returned, Suspended, Yielded
 from qvm.host import Unanswered, Waiting
-from qvm.interpreter import _LATER, SLICE, Task, _as_stop
+from qvm.interpreter import _LATER, SLICE, Task, _as_stop, out_of_compute
 from qvm.prepare import STOPPED
 from qvm.values import DEPTH_LIMIT, Stop
 
@@ -116,7 +116,7 @@ class TranslatedTask(Task):
         steps = self.steps
         if self.max_steps is not None and steps > self.max_steps:
             self.fuel += count
-            raise Stop(f"out of compute: it takes more than {self.max_steps:,} steps", "compute")
+            raise out_of_compute(self.max_steps)
         if self.runtime.holds_back():
             more = _LATER if self.max_steps is None else min(_LATER, self.max_steps - steps)
             self._granted += more - self.fuel
@@ -139,7 +139,7 @@ class TranslatedTask(Task):
                 return value
             found = value
 
-    def within(self, frames: list[Frame], operate: Callable[[Any], int]) -> Any:
+    def as_interpreter(self, frames: list[Frame], operate: Callable[[Any], int]) -> Any:
         """What a handler pushes that wants frames around it."""
         outer, self.frames = self.frames, frames
         try:
