@@ -207,9 +207,9 @@ fn mcp started() -> list<any> = at_start
 /// Asks what can't be asked.
 fn mcp wrong(how: str) -> any {
   let does = {
-    one: () => about("Which?", only(["a"]), "a"), none: () => about("Which?", {}, "a"),
+    one: () => about("Which?", only(["a"]), "a"), none: () => about("Which?", only([]), "a"),
     default: () => about("Which?", only(["a", "b"]), how), label: () => about("Which?", of_numbers(), "a"),
-    answering: () => answering(true, () => confirm("Sure?")), blank: () => about("", only(["a", "b"]), "a")
+    answering: () => answering(true, () => confirm("Sure?")), blank: () => about(trim(" "), only(["a", "b"]), "a")
   }
   does[how]()
 }
