@@ -12,7 +12,8 @@ def added(a: Type, b: Type) -> Type:
     if a.kinds & b.kinds & types.STR:
         found = join(found, types.TEXT)
     if a.kinds & b.kinds & types.LIST:
-        found = join(found, types.list_of(join(types.known_item(a), types.known_item(b))))
+        item = join(types.known_item(a), types.known_item(b))
+        found = join(found, types.list_of(item, a.most + b.most))
     return found
 
 
@@ -61,7 +62,7 @@ def rest(a: Type, b: Type) -> Type:
 
 def assigned(root: Type, path: str, keys: list[Type], value: Type) -> Type:
     """What a variable holds once a part of it has been set."""
-    if not path:
+    if not path or not root.kinds:
         return value
     kinds = root.kinds & (types.LIST | types.RECORD)
     item, fields, values = root.item, root.fields, root.values
@@ -78,4 +79,4 @@ def assigned(root: Type, path: str, keys: list[Type], value: Type) -> Type:
             fields = tuple((name, join(of, assigned(of, path[1:], keys[1:], value))) for name, of in fields)
             if values is not None:
                 values = join(values, assigned(values, path[1:], keys[1:], value))
-    return Type(kinds, item=item, fields=fields, values=values)
+    return Type(kinds, item=item, fields=fields, values=values, most=root.most)

@@ -13,12 +13,15 @@ from qasm.pictures import effect
 from qasm.verifier import ControlFlow, control_flow
 from qvm import translator_types as types
 from qvm.translator_arithmetic import added, arithmetic, assigned, divided, rest
+from qvm.translator_growth import Growing, growth_of
 from qvm.translator_types import ANY, NEVER, Type, join
 
 if TYPE_CHECKING:
     from qasm.module import Module
 
 _MOST_WALKS = 200  # of one function
+_MOST_COUNTS = 100  # flows around a loop while what it adds to a variable is counted by its turns
+_WITH_PLACES = frozenset(("CALL", "CALL_VALUE", "CALL_BUILTIN"))  # which must be told of in any case
 _PATIENCE = 3  # changes of one thing until its bounds are widened
 _ARITHMETIC = frozenset(("ADD", "SUB", "MUL"))
 _TRUTHS = frozenset(
@@ -37,6 +40,8 @@ class Known:
         self.flow = flow
         self.stack: list[list[Type] | None] = [None] * len(flow.instructions)
         self.local: list[Type] = [ANY] * len(flow.instructions)
+        self.growth = growth_of(flow)
+        self.sized: set[int] = set()  # pcs that add to a list that never gets too long
 
 
 class Inference:
@@ -56,6 +61,7 @@ class Inference:
         self.closures: list[int] = []  # functions that are values
         self.value_arguments: dict[int, Type] = {}  # by place, of all calls of function values
         self.named_calls = False  # whether one of these calls names its arguments
+        self.escaped = False  # whether the host may call them
         self.builtin_values = False
         self._cell_names: dict[tuple[int, int, int], tuple[int, int, int]] = {}
         self._readers: dict[Any, set[int]] = {}
@@ -179,7 +185,7 @@ class Inference:
         self.closures.append(callee)
         self._reach(callee)
         for place, parameter in enumerate(self.module.functions[callee].parameters):
-            if parameter.type != "any" or not parameter.required or self.named_calls:
+            if parameter.type != "any" or not parameter.required or self.named_calls or self.escaped:
                 kind = types.without(types.of_descriptor(parameter.type, self.module.types), types.ERROR)
                 self._give_parameter(callee, place, kind if parameter.required else join(kind, types.LEFT_OUT))
             else:
@@ -193,9 +199,7 @@ class Inference:
             self.named_calls = True
             arguments = []
             for callee in self.closures:
-                for place, parameter in enumerate(self.module.functions[callee].parameters):
-                    if parameter.type == "any" and parameter.required:
-                        self._give_parameter(callee, place, types.without(ANY, types.ERROR))
+                self._give_any(callee)
         for place, argument in enumerate(arguments):
             argument = types.without(argument, types.ERROR)
             old = self.value_arguments.get(place, NEVER)
@@ -214,6 +218,18 @@ class Inference:
             self.read(number, ("result", callee))
             found = join(found, self.results[callee])
         return found
+
+    def escape(self) -> None:
+        """Notes that the host is given functions, which it may call with anything."""
+        if not self.escaped:
+            self.escaped = True
+            for callee in self.closures:
+                self._give_any(callee)
+
+    def _give_any(self, callee: int) -> None:
+        for place, parameter in enumerate(self.module.functions[callee].parameters):
+            if parameter.type == "any" and parameter.required:
+                self._give_parameter(callee, place, types.without(ANY, types.ERROR))
 
     def builtin_value(self) -> None:
         """Notes that a builtin becomes a value, which may give anything."""
@@ -251,6 +267,7 @@ class _Walk:
         self.visits: dict[int, int] = {}
         self.again = False
         self.state: _State | None = None
+        self.growing = Growing(self.known.growth)
 
     def run(self) -> None:
         unset = Type(types.UNSET)
@@ -262,6 +279,7 @@ class _Walk:
             self.state = _State([], [*parameters, *padding])
             for pc in range(len(self.flow.instructions)):
                 self._step(pc)
+        self.known.sized = self.growing.sized()
 
     def _flow_to(self, pc: int, target: int, state: _State, base: int, keep: int) -> None:
         stack = state.stack[:base] + state.stack[len(state.stack) - keep :] if keep else state.stack[:base]
@@ -273,12 +291,19 @@ class _Walk:
             changed = False
             visits = self.visits[target] = self.visits.get(target, 0) + 1
             wide = visits > 2 * _PATIENCE
-            for mine, other in ((old.stack, stack), (old.locals, state.locals)):
+            locals = state.locals
+            counted: dict[int, Type] = {}
+            if target <= pc and visits < _MOST_COUNTS:
+                counted = self.growing.around(target, locals)
+                if counted:
+                    locals = [counted.get(slot, kind) for slot, kind in enumerate(locals)]
+            for mine, other in ((old.stack, stack), (old.locals, locals)):
                 for place, kind in enumerate(other):
                     if mine[place] is not kind and mine[place] != kind:
                         joined = types.cut(join(mine[place], kind))
                         if joined != mine[place]:
-                            mine[place] = types.widen(mine[place], joined) if wide else joined
+                            exact = not wide or (other is locals and place in counted)
+                            mine[place] = joined if exact else types.widen(mine[place], joined)
                             changed = True
         if changed and target <= pc:
             self.again = True
@@ -299,6 +324,7 @@ class _Walk:
         name = op.name
         if name == "LOOP":
             # What comes round again joins here.
+            self.growing.entered(pc, state.locals)
             self._flow_to(pc, pc + 1, state, len(state.stack), 0)
             return
         self.known.stack[pc] = state.stack.copy()
@@ -365,7 +391,8 @@ class _Walk:
             done.locals[operands[0]] = types.NOTHING
             self._flow_to(pc, flow.target[pc], done, flow.base[pc], 0)
             iterator = state.locals[operands[0]]
-            item = ANY if iterator.item is None else iterator.item
+            self.growing.counted(pc, iterator.most)
+            item = NEVER if not iterator.kinds else ANY if iterator.item is None else iterator.item
             by_key = iterator.kinds & types.RECORD
             key = types.TEXT if by_key else NEVER
             if name == "NEXT_PAIR":
@@ -406,7 +433,11 @@ class _Walk:
         special = _EFFECTS.get(name)
         arguments = stack[len(stack) - taken :] if taken else []
         del stack[len(stack) - taken :]
-        if special is not None:
+        self.growing.added(pc, arguments)
+        if put and name not in _WITH_PLACES and any(not argument.kinds for argument in arguments):
+            # Nothing has come to here yet: what it gives is known once something does.
+            stack.extend([NEVER] * put)
+        elif special is not None:
             result = special(self, pc, operands, arguments, locals)
             if put:
                 stack.extend([types.cut(result)] * put)
@@ -482,7 +513,12 @@ class _Walk:
         from qvm.builtins import is_native
 
         name = self.module.builtins[operands[0]]
-        return types.native_result(name, arguments) if is_native(name) else ANY
+        if is_native(name):
+            unknown = any(not argument.kinds for argument in arguments)
+            return NEVER if unknown else types.native_result(name, arguments)
+        if any(argument.kinds & types.OTHER for argument in arguments):
+            self.inference.escape()
+        return ANY
 
     # values
 
@@ -500,13 +536,14 @@ class _Walk:
         found = NEVER
         for argument in arguments:
             found = join(found, argument)
-        return types.list_of(found)
+        return types.list_of(found, len(arguments))
 
     def list_push(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
-        return types.list_of(join(types.known_item(arguments[0]), arguments[1]))
+        return types.list_of(join(types.known_item(arguments[0]), arguments[1]), arguments[0].most + 1)
 
     def list_spread(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
-        return types.list_of(join(types.known_item(arguments[0]), types.known_item(arguments[1])))
+        most = arguments[0].most + arguments[1].most
+        return types.list_of(join(types.known_item(arguments[0]), types.known_item(arguments[1])), most)
 
     def record(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
         keys = self.module.constants[operands[0]]
@@ -551,8 +588,9 @@ class _Walk:
             item = types.known_item(base)
         if base.kinds & types.RECORD:
             item = join(item, types.any_value(base))
+        most = base.most if base.kinds == types.LIST else types.SIZE_LIMIT
         locals[operands[0]] = Type(
-            base.kinds & (types.LIST | types.RECORD), item=item, fields=base.fields, values=base.values
+            base.kinds & (types.LIST | types.RECORD), item=item, fields=base.fields, values=base.values, most=most
         )
         return NEVER
 
@@ -561,15 +599,18 @@ class _Walk:
         item = (
             types.whole(low.low, max(high.high - 1, low.low)) if low.kinds & high.kinds & types.INT else types.INTEGER
         )
-        locals[operands[0]] = Type(types.INT, item=item)
+        most = max(high.high - low.low, 0) if low.kinds == types.INT == high.kinds else types.INT_MAX
+        locals[operands[0]] = Type(types.INT, item=item, most=most)
         return NEVER
 
     def list_begin(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
-        locals[operands[0]] = types.list_of(NEVER)
+        locals[operands[0]] = types.list_of(NEVER, 0)
         return NEVER
 
     def list_add(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
-        locals[operands[0]] = types.cut(types.list_of(join(types.known_item(locals[operands[0]]), arguments[0])))
+        held = locals[operands[0]]
+        item = join(types.known_item(held), arguments[0])
+        locals[operands[0]] = types.cut(types.list_of(item, held.most + 1))
         return NEVER
 
     def list_end(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:

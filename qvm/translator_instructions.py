@@ -15,6 +15,7 @@ from qvm.translator_emitter import INSTRUCTIONS, Emitter, Item
 from qvm.values import SIZE_LIMIT
 
 Operands = tuple[int, ...]
+_SHORT = 1_000_000  # what is surely written in a text, and is far from any limit
 _BY_PYTHON = (int, str, float, bool, type(None))
 
 
@@ -225,13 +226,14 @@ def _extend(emitter: Emitter, pc: int, operands: Operands) -> None:
             emitter.set(kept, what)
             what = emitter.name(kept)
             value = Item(emitter._placed(ast.List([what], ast.Load())), value.type)
-        size = emitter.call("len", variable)
-        if one:
-            test = emitter.compare(size, ast.GtE(), emitter.constant(SIZE_LIMIT))
-        else:
-            both = emitter.binary(size, ast.Add(), emitter.call("len", value.node))
-            test = emitter.compare(both, ast.Gt(), emitter.constant(SIZE_LIMIT))
-        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
+        if pc not in emitter.known.sized:
+            size = emitter.call("len", variable)
+            if one:
+                test = emitter.compare(size, ast.GtE(), emitter.constant(SIZE_LIMIT))
+            else:
+                both = emitter.binary(size, ast.Add(), emitter.call("len", value.node))
+                test = emitter.compare(both, ast.Gt(), emitter.constant(SIZE_LIMIT))
+            emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
         in_place = emitter._placed(ast.Expr(emitter.call(emitter.attribute(variable, grow), what)))
         both = emitter._placed(
             ast.Assign(
@@ -247,7 +249,14 @@ def _extend(emitter: Emitter, pc: int, operands: Operands) -> None:
         text_checked(emitter, variable)
         return
     if not (held.kinds & types.LIST):
-        emitter.set(name, emitter.call("add", variable, value.node))
+        from qvm.translator_operators import arithmetic
+
+        emitter.push(variable, _value(held), atom=True)
+        emitter.stack.append(value)
+        arithmetic(emitter, "ADD", types.ANY)
+        made = emitter.pop()
+        emitter.spill()
+        emitter.set(name, made.node)
         return
     emitter.owners.add(number)
     pair = emitter._placed(
@@ -372,6 +381,8 @@ def _call_native(emitter: Emitter, pc: int, name: str, operands: Operands) -> No
     if name == "_verdict" and count == 2 and emitter.stack[-2].type.kinds == types.BOOL and emitter.stack[-1].atom:
         emitter.pop()
         return
+    if name in _INLINED and _INLINED[name](emitter, pc, arguments):
+        return
     from qvm.builtins import native
     from qvm.calling import wrong_count
 
@@ -381,6 +392,53 @@ def _call_native(emitter: Emitter, pc: int, name: str, operands: Operands) -> No
         emitter.push(emitter.call(emitter.bound.name("native", name), *nodes), result)
         return
     _handled(emitter, pc, operands)
+
+
+def _range(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool:
+    """`range` that is only gone over makes no list."""
+    from qvm.translator_loops import for_block
+
+    instructions = emitter.flow.instructions
+    place = pc + 1 + (instructions[pc + 1].op.name == "LIST_BEGIN")
+    op, operands = instructions[place]
+    if len(arguments) != 3 or op.name != "ITER" or for_block(emitter, place, operands[0]) < 0:
+        return False
+    if any(argument.kinds & types.ERROR for argument in arguments):
+        return False
+    nodes = [item.node for item in emitter.popped(3)]
+    result = result_of(emitter, pc)
+    plain = all(argument.kinds == types.INT for argument in arguments) and arguments[2].low > 0
+    if plain and types.range_length(arguments) <= SIZE_LIMIT:
+        if arguments[2].high == 1:
+            nodes.pop()
+        emitter.push(emitter.call("range", *nodes), result)
+    else:
+        emitter.push(emitter.call("numbers_of_range", *nodes), result)
+    return True
+
+
+def _chosen(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool:
+    """`min` and `max` of two whole numbers."""
+    if len(arguments) != 2 or any(argument.kinds != types.INT for argument in arguments):
+        return False
+    name = emitter.module.builtins[emitter.flow.instructions[pc].operands[0]]
+    a, b = emitter.take(2)
+    test = emitter.compare(b.node, ast.Gt() if name == "max" else ast.Lt(), a.node)
+    emitter.push(emitter._placed(ast.IfExp(test, b.node, a.node)), result_of(emitter, pc))
+    return True
+
+
+def _square_root(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool:
+    if len(arguments) != 1 or arguments[0].kinds not in (types.INT, types.FLOAT):
+        return False
+    [a] = emitter.take(1)
+    test = emitter.compare(a.node, ast.GtE(), emitter.constant(0))
+    refused = emitter.call(emitter.bound.name("native", "sqrt"), a.node)
+    emitter.push(emitter._placed(ast.IfExp(test, emitter.call("square_root", a.node), refused)), result_of(emitter, pc))
+    return True
+
+
+_INLINED = {"range": _range, "max": _chosen, "min": _chosen, "sqrt": _square_root}
 
 
 @instruction("CLOSURE")
@@ -451,13 +509,22 @@ def _record(emitter: Emitter, pc: int, operands: Operands) -> None:
 def _text(emitter: Emitter, pc: int, operands: Operands) -> None:
     count = operands[0]
     items = emitter.stack[len(emitter.stack) - count :] if count else []
-    if not 1 <= count <= 4 or any(item.type.kinds not in (types.STR, types.INT) for item in items):
+    long = [item for item in items if item.type.kinds != types.INT and not isinstance(item.node, ast.Constant)]
+    if not count or len(long) > 4 or any(item.type.kinds not in (types.STR, types.INT) for item in items):
         _handled(emitter, pc, operands)
         return
-    parts: list[ast.expr] = [emitter._placed(ast.FormattedValue(item.node, -1, None)) for item in emitter.popped(count)]
+    parts: list[ast.expr] = []
+    for item in emitter.popped(count):
+        constant = isinstance(item.node, ast.Constant) and type(item.node.value) is str
+        parts.append(item.node if constant else emitter._placed(ast.FormattedValue(item.node, -1, None)))
+    text = emitter._placed(ast.JoinedStr(parts))
+    known = sum(len(part.value) for part in parts if isinstance(part, ast.Constant))
+    if not long and known < _SHORT:
+        emitter.push(text, types.TEXT)  # whole numbers have twenty digits at most
+        return
     emitter.spill()
     made = emitter.fresh()
-    emitter.set(made, emitter._placed(ast.JoinedStr(parts)))
+    emitter.set(made, text)
     text_checked(emitter, emitter.name(made))
     emitter.push(emitter.name(made), types.TEXT, atom=True)
 

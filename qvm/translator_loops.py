@@ -10,7 +10,7 @@ from qvm.translator_instructions import Operands, instruction, result_of
 from qvm.values import SIZE_LIMIT
 
 
-def _for_block(emitter: Emitter, pc: int, slot: int) -> int:
+def for_block(emitter: Emitter, pc: int, slot: int) -> int:
     """The BLOCK of a loop that a Python `for` can be, right behind this ITER; -1 for none."""
     flow = emitter.flow
     names = [instruction.op.name for instruction in flow.instructions[pc + 1 : pc + 5]]
@@ -34,14 +34,14 @@ def _for_block(emitter: Emitter, pc: int, slot: int) -> int:
 def _iterate(emitter: Emitter, pc: int, operands: Operands) -> None:
     item = emitter.pop()
     emitter.spill()
-    block = _for_block(emitter, pc, operands[0])
+    block = for_block(emitter, pc, operands[0])
     if block < 0:
         emitter.set(f"v{operands[0]}", emitter.call("iterator", item.node))
         return
     by_pair = emitter.flow.instructions[pc + 4].op.name == "NEXT_PAIR"
     node = item.node
     if item.type.kinds == types.LIST:
-        changed = item.slot >= 0 and emitter.shape.is_changed(item.slot)
+        changed = item.slot >= 0 and block >= 0 and emitter.shape.is_changed(item.slot, block, emitter.flow.end[block])
         if changed:
             node = emitter.call("list", node)
         if by_pair:
@@ -57,7 +57,7 @@ def _iterate(emitter: Emitter, pc: int, operands: Operands) -> None:
 def _iterate_range(emitter: Emitter, pc: int, operands: Operands) -> None:
     a, b = emitter.popped(2)
     emitter.spill()
-    block = _for_block(emitter, pc, operands[0])
+    block = for_block(emitter, pc, operands[0])
     proved = a.type.kinds == types.INT == b.type.kinds
     if block < 0:
         emitter.set(f"v{operands[0]}", emitter.call("range_iterator", a.node, b.node))
@@ -102,10 +102,11 @@ def _list_add(emitter: Emitter, pc: int, operands: Operands) -> None:
     item = emitter.pop()
     emitter.spill()
     items = emitter.name(f"v{operands[0]}")
-    if not item.atom:
-        emitter._keep(item)
-    test = emitter.compare(emitter.call("len", items), ast.GtE(), emitter.constant(SIZE_LIMIT))
-    emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
+    if pc not in emitter.known.sized:
+        if not item.atom:
+            emitter._keep(item)
+        test = emitter.compare(emitter.call("len", items), ast.GtE(), emitter.constant(SIZE_LIMIT))
+        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
     emitter.do(emitter.call(emitter.attribute(items, "append"), item.node))
 
 

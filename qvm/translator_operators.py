@@ -10,6 +10,7 @@ from qvm.handlers_operators import LEAST, MOST
 from qvm.translator_arithmetic import bounds
 from qvm.translator_emitter import Emitter
 from qvm.translator_instructions import Operands, instruction, result_of, text_checked
+from qvm.translator_nodes import Item
 from qvm.values import INT_MAX, INT_MIN
 
 _NUMBERS = types.INT | types.FLOAT
@@ -22,11 +23,14 @@ _ARITHMETIC: dict[str, tuple[Any, str]] = {
 
 @instruction("ADD", "SUB", "MUL")
 def _arithmetic(emitter: Emitter, pc: int, operands: Operands) -> None:
-    name = emitter.flow.instructions[pc].op.name
+    arithmetic(emitter, emitter.flow.instructions[pc].op.name, result_of(emitter, pc))
+
+
+def arithmetic(emitter: Emitter, name: str, result: types.Type) -> None:
+    """`+`, `-` or `*` of the two top items."""
     operator, helper = _ARITHMETIC[name]
     a, b = emitter.stack[-2:]
     kinds = a.type.kinds | b.type.kinds
-    result = result_of(emitter, pc)
     if kinds == types.INT:
         low, high = bounds(name, a.type, b.type)
         if low >= INT_MIN and high <= INT_MAX:
@@ -62,21 +66,33 @@ def _arithmetic(emitter: Emitter, pc: int, operands: Operands) -> None:
 @instruction("DIV", "MOD")
 def _divide(emitter: Emitter, pc: int, operands: Operands) -> None:
     name = emitter.flow.instructions[pc].op.name
-    a, b = emitter.popped(2)
+    helper = "divide" if name == "DIV" else "remainder"
     result = result_of(emitter, pc)
-    if a.type.kinds == types.INT == b.type.kinds and a.type.low >= 0 and b.type.low > 0:
-        operator = ast.FloorDiv() if name == "DIV" else ast.Mod()
-        emitter.push(emitter.binary(a.node, operator, b.node), result)
-        return
+    a, b = emitter.stack[-2:]
+    whole = a.type.kinds == types.INT == b.type.kinds
     numbers = not (a.type.kinds | b.type.kinds) & ~_NUMBERS
-    if name == "DIV" and numbers and types.FLOAT in (a.type.kinds, b.type.kinds):
-        emitter.stack += [a, b]
-        a, b = emitter.take(2)
-        test = emitter.compare(b.node, ast.Eq(), emitter.constant(0))
-        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("divide", a.node, b.node)))])
-        emitter.push(emitter.binary(a.node, ast.Div(), b.node), result)
+    by_float = name == "DIV" and numbers and types.FLOAT in (a.type.kinds, b.type.kinds)
+    if not by_float and not (whole and b.type.low >= 0):
+        a, b = emitter.popped(2)
+        emitter.push(emitter.call(helper, a.node, b.node), result)
         return
-    emitter.push(emitter.call("divide" if name == "DIV" else "remainder", a.node, b.node), result)
+    zero = not (b.type.kinds == types.INT and (b.type.low > 0 or b.type.high < 0))
+    if zero or not (by_float or a.type.low >= 0):
+        a, b = emitter.take(2)
+    else:
+        a, b = emitter.popped(2)
+    if zero:
+        test = emitter.compare(b.node, ast.Eq(), emitter.constant(0))
+        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call(helper, a.node, b.node)))])
+    operator = ast.Div() if by_float else ast.FloorDiv() if name == "DIV" else ast.Mod()
+    value = emitter.binary(a.node, operator, b.node)
+    if whole and a.type.low < 0:
+        # Cut toward zero, with the sign of `a`: Python's own operators only agree from 0 up.
+        below = emitter._placed(ast.UnaryOp(ast.USub(), a.node))
+        negative = emitter._placed(ast.UnaryOp(ast.USub(), emitter.binary(below, operator, b.node)))
+        test = emitter.compare(a.node, ast.GtE(), emitter.constant(0))
+        value = emitter._placed(ast.IfExp(test, value, negative))
+    emitter.push(value, result)
 
 
 @instruction("NEG")
@@ -120,12 +136,31 @@ def _equal(emitter: Emitter, pc: int, operands: Operands) -> None:
     name = emitter.flow.instructions[pc].op.name
     a, b = emitter.popped(2)
     kinds = a.type.kinds | b.type.kinds
+    if types.NULL in (a.type.kinds, b.type.kinds):
+        _is_null(emitter, a if b.type.kinds == types.NULL else b, name)
+        return
     one_is_text = types.STR in (a.type.kinds, b.type.kinds) and not kinds & types.ERROR
     if not kinds & ~_PLAIN or kinds == types.BOOL or one_is_text:
         emitter.push(emitter.compare(a.node, _COMPARISONS[name](), b.node), types.TRUTH)
         return
     test = emitter.call("equal_operands", a.node, b.node)
     emitter.push(test if name == "EQ" else emitter.negated(test), types.TRUTH)
+
+
+def _is_null(emitter: Emitter, a: Item, name: str) -> None:
+    """`a == null`; an error that is compared is a stop."""
+    if isinstance(a.node, ast.Constant):
+        emitter.push(emitter.constant((a.node.value is None) is (name == "EQ")), types.TRUTH, atom=True)
+        return
+    if a.type.kinds & types.ERROR:
+        emitter.stack.append(a)
+        [a] = emitter.take(1)
+    test = emitter.compare(a.node, ast.Is() if name == "EQ" else ast.IsNot(), emitter.constant(None))
+    if a.type.kinds & types.ERROR:
+        is_error = emitter.compare(emitter.call("type", a.node), ast.Is(), emitter.name("Err"))
+        stop = emitter._placed(ast.Expr(emitter.call("equal_operands", a.node, emitter.constant(None))))
+        emitter.if_(is_error, [stop])
+    emitter.push(test, types.TRUTH)
 
 
 @instruction("IN")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import sys
 from itertools import islice, repeat
+from math import sqrt
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from qvm import operators
 from qvm.builtins import native
+from qvm.builtins.lists import checked_range as numbers_of_range
 from qvm.calling import _check, _placed, too_deep
 from qvm.changing import assign
 from qvm.changing import extend as extend_path
@@ -473,6 +475,9 @@ _HELPERS: dict[str, Any] = {
     "Cell": Cell,
     "Closure": Closure,
     "Stop": Stop,
+    "Err": Err,
+    "square_root": sqrt,
+    "numbers_of_range": numbers_of_range,
     **COMPARERS,
     "add": operators.add,
     "subtract": operators.subtract,

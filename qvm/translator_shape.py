@@ -25,7 +25,7 @@ class Shape:
         self.sites: dict[int, list[int]] = {}
         self.stored: dict[int, list[int]] = {}  # of locals: where they are given a value
         self.mode: dict[int, int] = {}
-        self.changed: set[int] = set()  # locals whose list or record may be changed in place
+        self.changed: dict[int, list[int]] = {}  # locals whose list or record may be changed in place, and where
         self._read()
         for opener in sorted(self.sites, reverse=True):
             self.mode[opener] = self._mode_of(opener)
@@ -50,7 +50,7 @@ class Shape:
             elif op.operands[:1] == ("kind",) and operands[0] == 0:
                 self.stored.setdefault(operands[1], []).append(pc)
             if name in ("EXTEND", "ASSIGN", "EXTEND_PATH") and operands[0] == 0:
-                self.changed.add(operands[1])
+                self.changed.setdefault(operands[1], []).append(pc)
             if op.operands and op.operands[-1] == "depth":
                 block = opened[-1 - operands[-1]]
                 self.target_block[pc] = block
@@ -97,8 +97,9 @@ class Shape:
         op, operands = self.flow.instructions[block]
         return operands[0] if op.name in ("BLOCK", "IF", "TRY") else 0
 
-    def is_changed(self, slot: int) -> bool:
-        return slot in self.changed
+    def is_changed(self, slot: int, first: int = 0, last: int = -1) -> bool:
+        """Whether what a local holds may be changed in place, between two pcs or anywhere."""
+        return any(first <= pc <= last or last < 0 for pc in self.changed.get(slot, ()))
 
     def is_stored(self, slot: int, first: int, last: int) -> bool:
         return any(first <= pc <= last for pc in self.stored.get(slot, ()))

@@ -20,6 +20,7 @@ class Type(NamedTuple):
 
     `item` is what a list holds, `fields` are those that a record surely has, in the order of their names, and `values`
     is what any other of its fields holds: None for anything, NEVER for nothing. `text` is the one text that it can be.
+    `most` is the greatest length of a list, or how often an iterator gives an item.
     """
 
     kinds: int
@@ -29,6 +30,7 @@ class Type(NamedTuple):
     fields: tuple[tuple[str, Type], ...] = ()
     values: Type | None = None
     text: str | None = None
+    most: int = SIZE_LIMIT
 
 
 NEVER = Type(0)
@@ -48,8 +50,8 @@ def whole(low: int, high: int) -> Type:
     return Type(INT, max(low, INT_MIN), min(high, INT_MAX))
 
 
-def list_of(item: Type) -> Type:
-    return Type(LIST, item=item)
+def list_of(item: Type, most: int = SIZE_LIMIT) -> Type:
+    return Type(LIST, item=item, most=min(most, SIZE_LIMIT))
 
 
 def known_item(kind: Type) -> Type:
@@ -91,7 +93,9 @@ def join(a: Type, b: Type) -> Type:
             text = b.text
         elif not b.kinds & STR or a.text == b.text:
             text = a.text
-    return Type(kinds, low, high, item, fields, values, text)
+    counted = LIST | INT  # an iterator over a range is a whole number here
+    most = max(of.most for of in (a, b) if of.kinds & counted) if kinds & counted else SIZE_LIMIT
+    return Type(kinds, low, high, item, fields, values, text, most)
 
 
 def _join_parts(has: int, a: Type | None, other: int, b: Type | None) -> Type | None:
@@ -137,7 +141,10 @@ def widen(old: Type, new: Type) -> Type:
     if fields and old.fields:
         known = dict(old.fields)
         fields = tuple((name, widen(known[name], of) if name in known else of) for name, of in fields)
-    return Type(new.kinds, low, high, item, fields, values, new.text)
+    most = new.most
+    if most > old.most:
+        most = INT_MAX if new.kinds & INT else SIZE_LIMIT
+    return Type(new.kinds, low, high, item, fields, values, new.text, most)
 
 
 def without(kind: Type, kinds: int) -> Type:
@@ -146,6 +153,8 @@ def without(kind: Type, kinds: int) -> Type:
 
 def field(kind: Type, name: str) -> Type:
     """What reading a field of a record gives; null where it lacks it."""
+    if not kind.kinds:
+        return NEVER
     for known, of in kind.fields:
         if known == name:
             return of
@@ -247,12 +256,31 @@ NATIVE_RESULTS: dict[str, Type] = {
     **dict.fromkeys(("contains", "starts_with", "ends_with", "has", "_verdict"), TRUTH),
     **dict.fromkeys(("floor", "ceil"), INTEGER),
     "sqrt": NUMBER,
-    "range": list_of(INTEGER),
 }
+
+
+def _of_range(arguments: list[Type]) -> Type:
+    """The list of `range(from, to, step)`, which the compiler gives all three."""
+    if len(arguments) != 3 or any(argument.kinds != INT for argument in arguments):
+        return list_of(INTEGER)
+    start, stop, step = arguments
+    if step.low <= 0:
+        return list_of(INTEGER)
+    return list_of(whole(start.low, max(stop.high - 1, start.low)), range_length(arguments))
+
+
+def range_length(arguments: list[Type]) -> int:
+    """How many numbers `range(from, to, step)` has at most, for steps upward."""
+    start, stop, step = arguments
+    return max(0, -((start.low - stop.high) // step.low))
 
 
 def native_result(name: str, arguments: list[Type]) -> Type:
     """What a builtin gives that is a Python function."""
+    if name == "range":
+        return _of_range(arguments)
+    if name == "len" and len(arguments) == 1 and arguments[0].kinds == LIST:
+        return whole(0, arguments[0].most)
     known = NATIVE_RESULTS.get(name)
     if known is not None:
         return known

@@ -111,6 +111,11 @@ def _last(xs: Any) -> Any:
 
 
 def _range(from_: Any, to: Any, step: Any = 1) -> list[int]:
+    return list(checked_range(from_, to, step))
+
+
+def checked_range(from_: Any, to: Any, step: Any) -> range:
+    """The numbers of `range`, which are no list yet. Raises Stop for steps of 0, and for too many."""
     need_int(from_, 1, "range")
     need_int(to, 2, "range")
     need_int(step, 3, "range")
@@ -118,7 +123,7 @@ def _range(from_: Any, to: Any, step: Any = 1) -> list[int]:
         raise Stop("`range` can't take steps of 0")
     # Python's `len` of a range can't count over 63 bits.
     check_size((to - from_ + step - (1 if step > 0 else -1)) // step)
-    return list(range(from_, to, step))
+    return range(from_, to, step)
 
 
 def _sum(xs: Any) -> int | float:
