@@ -20,6 +20,7 @@ from qvm.turns import held_back
 if TYPE_CHECKING:
     from qasm.module import Module
 
+NO_LEAF = frozenset(("CHARGE", "LOOP", "CALL", "CALL_VALUE", "NEXT", "NEXT_PAIR"))
 INTERPRETED = ("parallel",)  # the language's own functions that need the interpreter's frames
 
 
@@ -53,6 +54,7 @@ def translate(module: Module) -> Translation | None:
         for number in inference.known
         if not (module.functions[number].builtin and module.functions[number].name in INTERPRETED)
     }
+    leaves = leaves_of(inference)
     while numbers:
         bound = Bound()
         indexes: dict[tuple[int, int], tuple[Any, Any]] = {}
@@ -60,7 +62,7 @@ def translate(module: Module) -> Translation | None:
         functions: list[ast.stmt] = []
         hard = set()
         for number in sorted(numbers):
-            emitter = Emitter(inference, number, bound, numbers)
+            emitter = Emitter(inference, number, bound, numbers, leaves & numbers)
             try:
                 function = emitter.run()
                 _compiled([function])
@@ -78,6 +80,26 @@ def translate(module: Module) -> Translation | None:
             return Translation(_compiled(functions), tuple(sorted(numbers)), bound.names, indexes, ahead, held)
         numbers -= hard
     return None
+
+
+def leaves_of(inference: Inference) -> set[int]:
+    """The functions that neither loop nor call nor reach the host, and that are only called by their names.
+
+    Their callers pay for them. Since nothing is under way in them, they are not told how many calls are: their callers
+    look whether there is room for one more.
+    """
+    from qvm.builtins import is_native
+
+    module, found = inference.module, set()
+    for number, known in inference.known.items():
+        if number in inference.by_value or number in inference.closures:
+            continue
+        for op, operands in known.flow.instructions:
+            if op.name in NO_LEAF or (op.name == "CALL_BUILTIN" and not is_native(module.builtins[operands[0]])):
+                break
+        else:
+            found.add(number)
+    return found
 
 
 def _compiled(functions: list[ast.stmt]) -> CodeType:

@@ -10,7 +10,7 @@ def added(a: Type, b: Type) -> Type:
     """`a + b`."""
     found = arithmetic("ADD", a, b)
     if a.kinds & b.kinds & types.STR:
-        found = join(found, types.TEXT)
+        found = join(found, types.text_of([a, b]) if a.kinds == types.STR == b.kinds else types.TEXT)
     if a.kinds & b.kinds & types.LIST:
         item = join(types.known_item(a), types.known_item(b))
         found = join(found, types.list_of(item, a.most + b.most))

@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from qvm import translator_types as types
+from qvm.translator_first_case import FirstCase
 from qvm.translator_inference import Inference, TooHard
 from qvm.translator_nodes import Bound, Item, Loop, Nodes
 from qvm.translator_shape import INLINE, ONCE, Shape
@@ -28,7 +29,14 @@ _MOST_NESTED = 200  # blocks within one another
 class Emitter(Nodes):
     """One function in the making; `run` gives it."""
 
-    def __init__(self, inference: Inference, number: int, bound: Bound, translated: Collection[int]) -> None:
+    def __init__(
+        self,
+        inference: Inference,
+        number: int,
+        bound: Bound,
+        translated: Collection[int],
+        leaves: Collection[int] = (),
+    ) -> None:
         self.inference = inference
         self.module = inference.module
         self.number = number
@@ -36,7 +44,22 @@ class Emitter(Nodes):
         self.known = inference.known[number]
         self.flow = self.known.flow
         self.shape = Shape(self.flow)
-        self.deep = True  # whether it is told how many calls are under way
+        self.deep = number not in leaves  # whether it is told how many calls are under way
+        self.leaves = leaves
+        calls = [operands[0] for op, operands in self.flow.instructions if op.name == "CALL"]
+        self.first_cases = {
+            callee: case
+            for callee in set(calls) - set(leaves)
+            if callee in translated and (case := FirstCase.of(inference, callee))
+        }
+        # The most calls that may be under way with this one: one fewer where it does what others do without a look at
+        # how many there are.
+        charged = self.flow.instructions[0].op.name == "CHARGE"
+        alone = not self.first_cases and set(calls).isdisjoint(leaves)
+        self.most_calls = DEPTH_LIMIT + 1 if alone or not charged else DEPTH_LIMIT
+        if not charged and not set(calls).isdisjoint(leaves):
+            raise TooHard("it calls leaves and is not charged")
+        self.counts_below = sum(callee not in leaves for callee in calls) > 1 and not self.first_cases
         self.translated = translated
         self.bound = bound
         self.pc = 0
@@ -122,10 +145,12 @@ class Emitter(Nodes):
         if names:
             targets = [self._placed(ast.Name(name, _STORE)) for name in names]
             body.append(self._placed(ast.Assign(targets, self.constant(None))))
-        if self.flow.instructions[0].op.name != "CHARGE":
+        if self.deep and self.flow.instructions[0].op.name != "CHARGE":
             test = self.compare(self.name("d"), ast.Gt(), self.constant(DEPTH_LIMIT + 1))
             enter = self.call("enter", self.constant(0), self.name("d"))
             body.append(self._placed(ast.If(test, [self._placed(ast.Expr(enter))], [])))
+        if self.counts_below and self.flow.instructions[0].op.name != "CHARGE":
+            body.append(self._below())
         body += self.out
         arguments = [f"c{place}" for place in range(len(self.function.captures))]
         arguments += [f"v{slot}" for slot in range(len(self.function.parameters))]
@@ -206,11 +231,28 @@ class Emitter(Nodes):
         return operands[0] if op.name in ("BLOCK", "IF", "TRY") else 0
 
     def _give_result(self, block: int) -> None:
+        if not self.loops and self._is_returned(block):
+            value = self.pop()
+            self.spill()
+            self.out.append(self._placed(ast.Return(value.node)))
+            return
         name = self.result_name(block)
         value = self.pop()
         self.spill()
         if not (isinstance(value.node, ast.Name) and value.node.id == name):
             self.set(name, value.node)
+
+    def _is_returned(self, block: int) -> bool:
+        """Is a block's result, and nothing else, what the function gives?"""
+        flow = self.flow
+        while block >= 0 and flow.instructions[block].op.name in ("IF", "BLOCK") and self._results(block):
+            following = flow.instructions[flow.end[block] + 1].op.name
+            if following == "RETURN":
+                return True
+            if following not in ("END", "ELSE"):
+                return False
+            block = self.shape.parent[block]
+        return False
 
     def _open(self, pc: int, name: str, stop: int, fall: frozenset[int]) -> int:
         """Writes a block; gives the pc to go on at, -1 where all that follows has been written."""
@@ -423,6 +465,8 @@ class Emitter(Nodes):
 
         for pc in range(first, end):
             op, operands = self.flow.instructions[pc]
+            if op.name == "CALL" and operands[0] in self.leaves:
+                continue
             if op.name in _OPEN or (op.name == "CALL_BUILTIN" and not is_native(self.module.builtins[operands[0]])):
                 return False
         return True
@@ -487,23 +531,51 @@ class Emitter(Nodes):
         inner = self._placed(ast.For(target, self.name(iterator), body or [self._placed(ast.Pass())], more))
         self._add_loop(loop, self._placed(ast.While(self.constant(True), [inner, self._placed(ast.Break())], [])))
 
+    def _below(self) -> ast.stmt:
+        more = self.binary(self.name("d"), ast.Add(), self.constant(1))
+        return self._placed(ast.Assign([self._placed(ast.Name("below", _STORE))], more))
+
     def charge_entry(self, count: int) -> None:
         """What the function's entry costs, and whether calls go too deep."""
+        self._charge_entry(count)
+        if self.counts_below:
+            self.out.append(self._below())
+
+    def _charge_entry(self, count: int) -> None:
         self.used_fuel = True
         self.out.append(
             self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Sub(), self.constant(count)))
         )
         test = self.either(
             self.compare(self.name("fuel"), ast.Lt(), self.constant(0)),
-            self.compare(self.name("d"), ast.Gt(), self.constant(DEPTH_LIMIT + 1)),
+            self.compare(self.name("d"), ast.Gt(), self.constant(self.most_calls)),
         )
-        self.if_(test, [self._placed(ast.Expr(self.call("enter", self.constant(count), self.name("d"))))])
+        enter = self.call("enter", self.constant(count), self.name("d"))
+        if self.most_calls > DEPTH_LIMIT:
+            self.if_(test, [self._placed(ast.Expr(enter))])
+            return
+        # With room for itself alone, the whole call is the interpreter's.
+        captures = [self.name(f"c{place}") for place in range(len(self.function.captures))]
+        given = [self.name(f"v{slot}") for slot in range(len(self.function.parameters))]
+        lists = [self._placed(ast.List(given, _LOAD)), self._placed(ast.Tuple(captures, _LOAD))]
+        other = self.call("handed_over", self.constant(self.number), self.constant(count), self.name("d"), *lists)
+        last = self.compare(self.name("d"), ast.Eq(), self.constant(DEPTH_LIMIT + 1))
+        hand_over = self._placed(ast.If(last, [self._placed(ast.Return(other))], []))
+        self.if_(test, [hand_over, self._placed(ast.Expr(enter))])
 
     def call_function(self, number: int, arguments: list[ast.expr]) -> ast.expr:
+        if number in self.leaves:
+            return self.call(f"f{number}", *arguments)
         if number in self.translated:
-            return self.call(f"f{number}", *arguments, self.binary(self.name("d"), ast.Add(), self.constant(1)))
+            return self.call(f"f{number}", *arguments, self.below())
         given = self._placed(ast.List(arguments, _LOAD))
         return self.call("interpreted", self.constant(number), given, self.name("d"))
+
+    def below(self) -> ast.expr:
+        """How many calls are under way in what is called from here."""
+        if self.counts_below:
+            return self.name("below")
+        return self.binary(self.name("d"), ast.Add(), self.constant(1))
 
     def operand(self, node: ast.expr) -> Any:
         """A local's name as a text, a whole number as itself, a constant text in a tuple."""

@@ -95,7 +95,7 @@ def _is_addition(flow: ControlFlow, pc: int, slot: int) -> bool:
         place -= 1
     if place < 1 or flow.height[place] != wanted:
         return False
-    op, operands = flow.instructions[place]
+    op = flow.instructions[place].op
     if op.opens or op.name in _NOT_STRAIGHT:
         return False
     first = flow.instructions[place - 1]
@@ -129,7 +129,7 @@ class Growing:
             self._added[pc] = join(self._added.get(pc, types.NEVER), arguments[-1])
 
     def around(self, target: int, locals: list[Type]) -> dict[int, Type]:
-        """For a branch to `target`, the first pc in a loop: the variables whose additions can be counted, so counted."""
+        """For a branch to `target`, the first pc in a loop: the variables whose additions can be counted."""
         loop = target - 1
         before = self._before.get(loop)
         if before is None:
@@ -143,7 +143,7 @@ class Growing:
                     found[slot] = types.whole(first.low + low, first.high + high)
             elif kind.kinds == types.LIST == first.kinds:
                 most = first.most + self._length(loop, sites)
-                if most < kind.most:
+                if most <= SIZE_LIMIT:
                     found[slot] = kind._replace(most=most)
         return found
 
@@ -154,9 +154,10 @@ class Growing:
             for loop in loops:
                 for slot, sites in self.growth.additions[loop].items():
                     before = self._before.get(loop)
-                    if site in sites and before is not None and before[slot].kinds == types.LIST:
-                        if before[slot].most + self._length(loop, sites) <= SIZE_LIMIT:
-                            found.add(site)
+                    if site not in sites or before is None or before[slot].kinds != types.LIST:
+                        continue
+                    if before[slot].most + self._length(loop, sites) <= SIZE_LIMIT:
+                        found.add(site)
         return found
 
     def _times(self, loop: int, site: int) -> int | None:

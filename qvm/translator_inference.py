@@ -699,7 +699,7 @@ _EFFECTS: dict[str, Any] = {
     "RECORD": _Walk.record,
     "RECORD_PUT": _Walk.record_put,
     "RECORD_SPREAD": _Walk.record_spread,
-    "TEXT": lambda *_: types.TEXT,
+    "TEXT": lambda walk, pc, operands, arguments, locals: types.text_of(arguments),
     "ITER": _Walk.iterate,
     "ITER_RANGE": _Walk.iterate_range,
     "LIST_BEGIN": _Walk.list_begin,

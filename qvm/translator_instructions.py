@@ -15,7 +15,6 @@ from qvm.translator_emitter import INSTRUCTIONS, Emitter, Item
 from qvm.values import SIZE_LIMIT
 
 Operands = tuple[int, ...]
-_SHORT = 1_000_000  # what is surely written in a text, and is far from any limit
 _BY_PYTHON = (int, str, float, bool, type(None))
 
 
@@ -246,7 +245,8 @@ def _extend(emitter: Emitter, pc: int, operands: Operands) -> None:
     if held.kinds == types.STR == value.type.kinds:
         target = emitter._placed(ast.Name(name, ast.Store()))
         emitter.out.append(emitter._placed(ast.AugAssign(target, ast.Add(), value.node)))
-        text_checked(emitter, variable)
+        if held.most + value.type.most >= SIZE_LIMIT:
+            text_checked(emitter, variable)
         return
     if not (held.kinds & types.LIST):
         from qvm.translator_operators import arithmetic
@@ -336,8 +336,31 @@ def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
 @instruction("CALL")
 def _call(emitter: Emitter, pc: int, operands: Operands) -> None:
     number = operands[0]
-    arguments = [item.node for item in emitter.popped(len(emitter.module.functions[number].parameters))]
-    emitter.push(emitter.call_function(number, arguments), emitter.inference.results[number])
+    count = len(emitter.module.functions[number].parameters)
+    result = emitter.inference.results[number]
+    first = emitter.first_cases.get(number)
+    if first is None or isinstance(emitter.stack[first.slot - count].node, ast.Constant):
+        arguments = [item.node for item in emitter.popped(count)]
+        emitter.push(emitter.call_function(number, arguments), result)
+        return
+    # The callee's first case, in which it does nothing, stands here: half the calls of a recursive function end so.
+    emitter.used_fuel = True
+    items = emitter.take(count)
+    test = emitter.compare(items[first.slot].node, first.operator(), emitter.constant(first.bound))
+    paid = emitter.compare(emitter.name("fuel"), ast.GtE(), emitter.constant(first.charge))
+    value = emitter.constant(first.value) if first.result < 0 else items[first.result].node
+    made = emitter.fresh()
+
+    def store(node: ast.expr) -> ast.stmt:
+        assigned: ast.stmt = emitter._placed(ast.Assign([emitter._placed(ast.Name(made, ast.Store()))], node))
+        return assigned
+
+    fuel = emitter._placed(ast.Name("fuel", ast.Store()))
+    paying = emitter._placed(ast.AugAssign(fuel, ast.Sub(), emitter.constant(first.charge)))
+    called = emitter.call_function(number, [item.node for item in items])
+    both = emitter._placed(ast.BoolOp(ast.And(), [test, paid]))
+    emitter.if_(both, [paying, store(value)], [store(called)])
+    emitter.push(emitter.name(made), result, atom=True)
 
 
 @instruction("CALL_VALUE")
@@ -438,7 +461,20 @@ def _square_root(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool
     return True
 
 
-_INLINED = {"range": _range, "max": _chosen, "min": _chosen, "sqrt": _square_root}
+def _joined(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool:
+    """`join` of texts that are surely short enough together."""
+    if len(arguments) != 2 or arguments[0].kinds != types.LIST or arguments[1].kinds != types.STR:
+        return False
+    item = types.known_item(arguments[0])
+    size = arguments[0].most * (item.most + arguments[1].most)
+    if item.kinds != types.STR or item.most == SIZE_LIMIT or arguments[1].most == SIZE_LIMIT or size > SURELY_SHORT:
+        return False
+    texts, between = emitter.popped(2)
+    emitter.push(emitter.call(emitter.attribute(between.node, "join"), texts.node), result_of(emitter, pc))
+    return True
+
+
+_INLINED = {"join": _joined, "range": _range, "max": _chosen, "min": _chosen, "sqrt": _square_root}
 
 
 @instruction("CLOSURE")
@@ -509,24 +545,28 @@ def _record(emitter: Emitter, pc: int, operands: Operands) -> None:
 def _text(emitter: Emitter, pc: int, operands: Operands) -> None:
     count = operands[0]
     items = emitter.stack[len(emitter.stack) - count :] if count else []
-    long = [item for item in items if item.type.kinds != types.INT and not isinstance(item.node, ast.Constant)]
+    long = [item for item in items if item.type.kinds != types.INT and not _is_text(item.node)]
     if not count or len(long) > 4 or any(item.type.kinds not in (types.STR, types.INT) for item in items):
         _handled(emitter, pc, operands)
         return
-    parts: list[ast.expr] = []
-    for item in emitter.popped(count):
-        constant = isinstance(item.node, ast.Constant) and type(item.node.value) is str
-        parts.append(item.node if constant else emitter._placed(ast.FormattedValue(item.node, -1, None)))
+    kind = result_of(emitter, pc)
+    parts: list[ast.expr] = [
+        item.node if _is_text(item.node) else emitter._placed(ast.FormattedValue(item.node, -1, None))
+        for item in emitter.popped(count)
+    ]
     text = emitter._placed(ast.JoinedStr(parts))
-    known = sum(len(part.value) for part in parts if isinstance(part, ast.Constant))
-    if not long and known < _SHORT:
-        emitter.push(text, types.TEXT)  # whole numbers have twenty digits at most
+    if kind.most < SIZE_LIMIT:
+        emitter.push(text, kind)
         return
     emitter.spill()
     made = emitter.fresh()
     emitter.set(made, text)
     text_checked(emitter, emitter.name(made))
-    emitter.push(emitter.name(made), types.TEXT, atom=True)
+    emitter.push(emitter.name(made), kind, atom=True)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is str
 
 
 # tests and checks

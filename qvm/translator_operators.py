@@ -76,14 +76,8 @@ def _divide(emitter: Emitter, pc: int, operands: Operands) -> None:
         a, b = emitter.popped(2)
         emitter.push(emitter.call(helper, a.node, b.node), result)
         return
-    zero = not (b.type.kinds == types.INT and (b.type.low > 0 or b.type.high < 0))
-    if zero or not (by_float or a.type.low >= 0):
-        a, b = emitter.take(2)
-    else:
-        a, b = emitter.popped(2)
-    if zero:
-        test = emitter.compare(b.node, ast.Eq(), emitter.constant(0))
-        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call(helper, a.node, b.node)))])
+    # Python raises its own error for a division by zero, which is made a stop where the call ends.
+    a, b = emitter.popped(2) if by_float or a.type.low >= 0 else emitter.take(2)
     operator = ast.Div() if by_float else ast.FloorDiv() if name == "DIV" else ast.Mod()
     value = emitter.binary(a.node, operator, b.node)
     if whole and a.type.low < 0:

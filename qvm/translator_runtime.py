@@ -79,7 +79,15 @@ class Runtime:
 
     def _ways_out(self) -> dict[str, Any]:
         names: tuple[str, ...] = ("refill", "enter", "turns", "turns_of", "fewer_turns", "caught", "call_host", "ask")
-        names += ("call_value", "interpreted", "set_global", "extend_cell", "assign_cell", "extend_path_of_cell")
+        names += (
+            "call_value",
+            "interpreted",
+            "handed_over",
+            "set_global",
+            "extend_cell",
+            "assign_cell",
+            "extend_path_of_cell",
+        )
         return {name: getattr(self, name) for name in names}
 
     def _bind(self, kind: str, *what: Any) -> Any:
@@ -303,6 +311,15 @@ class Runtime:
         finally:
             self.set_fuel(task.fuel)
 
+    def handed_over(self, number: int, count: int, depth: int, arguments: list[Any], cells: tuple[Cell, ...]) -> Any:
+        """A translated function that finds, at its entry, that the interpreter has to run it."""
+        self.set_fuel(self.get_fuel() + count)
+        try:
+            return self.interpreted(number, arguments, depth - 1, cells)
+        except Stop as stop:
+            stop.at_caller = True  # the function is among the places that the interpreter has found
+            raise
+
     # variables
 
     def set_global(self, cell: Cell, value: Any, name: str) -> None:
@@ -356,6 +373,8 @@ class Runtime:
             stop = problem
         elif isinstance(problem, IndexError):
             stop = self._out_of_range(trace)
+        elif isinstance(problem, ZeroDivisionError):
+            stop = Stop("division by zero")
         else:
             deep = isinstance(problem, RecursionError)
             stop = Stop("a value is nested too deep" if deep else "there is not enough memory")

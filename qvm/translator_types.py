@@ -20,7 +20,8 @@ class Type(NamedTuple):
 
     `item` is what a list holds, `fields` are those that a record surely has, in the order of their names, and `values`
     is what any other of its fields holds: None for anything, NEVER for nothing. `text` is the one text that it can be.
-    `most` is the greatest length of a list, or how often an iterator gives an item.
+    `most` is the greatest length of a list, or how often an iterator gives an item; of a text, where it is known: less
+    than SIZE_LIMIT.
     """
 
     kinds: int
@@ -93,7 +94,7 @@ def join(a: Type, b: Type) -> Type:
             text = b.text
         elif not b.kinds & STR or a.text == b.text:
             text = a.text
-    counted = LIST | INT  # an iterator over a range is a whole number here
+    counted = LIST | STR | INT  # an iterator over a range is a whole number here
     most = max(of.most for of in (a, b) if of.kinds & counted) if kinds & counted else SIZE_LIMIT
     return Type(kinds, low, high, item, fields, values, text, most)
 
@@ -120,7 +121,7 @@ def cut(kind: Type, depth: int = _DEEPEST) -> Type:
 
 
 _FLOORS = (0, -1, -(2**15), -(2**30) + 1, -(2**52), INT_MIN)
-_CEILINGS = (2, 2**15, 2**30 - 1, 2**31, 2**52, INT_MAX)
+_CEILINGS = (2, 2**15, SIZE_LIMIT, 2**30 - 1, 2**31, 2**52, INT_MAX)
 
 
 def widen(old: Type, new: Type) -> Type:
@@ -243,7 +244,7 @@ def of_value(value: Any) -> Type:
             Type(RECORD, fields=tuple(sorted((key, of_value(item)) for key, item in value.items())), values=NEVER)
         )
     if kind is str:
-        return Type(STR, text=value)
+        return Type(STR, text=value, most=min(len(value), SIZE_LIMIT))
     return {float: NUMBER, bool: TRUTH, type(None): NOTHING}.get(kind, OTHER_KIND)
 
 
@@ -273,6 +274,17 @@ def range_length(arguments: list[Type]) -> int:
     """How many numbers `range(from, to, step)` has at most, for steps upward."""
     start, stop, step = arguments
     return max(0, -((start.low - stop.high) // step.low))
+
+
+_DIGITS = 20  # of a whole number as a text, with its sign
+
+
+def text_of(parts: list[Type]) -> Type:
+    """A text that is put together from these."""
+    most = 0
+    for part in parts:
+        most += part.most if part.kinds == STR else _DIGITS if part.kinds == INT else SIZE_LIMIT
+    return Type(STR, most=min(most, SIZE_LIMIT))
 
 
 def native_result(name: str, arguments: list[Type]) -> Type:

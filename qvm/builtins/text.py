@@ -46,6 +46,12 @@ def _split(s: Any, sep: Any) -> list[str]:
 def _join(xs: Any, sep: Any = "") -> str:
     need_list(xs, 1, "join")
     need_text(sep, 2, "join")
+    try:
+        # Most lists hold short texts only: both are looked at in one go, and again one by one where that fails.
+        if sum(map(len, xs)) + len(sep) * len(xs) <= TEXT_LIMIT:
+            return check_text(sep.join(xs))
+    except TypeError:
+        pass
     texts = []
     left = TEXT_LIMIT - len(sep) * (len(xs) - 1)
     for item in xs:
