@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from qvm import translator_types as types
+from qvm.translator_comprehension import comprehension
 from qvm.translator_first_case import FirstCase
 from qvm.translator_inference import Inference, TooHard
 from qvm.translator_nodes import Bound, Item, Loop, Nodes
@@ -455,9 +456,31 @@ class Emitter(Nodes):
         taken = self.call("turns_of", self.name(iterator), self.constant(count))
         more = [self._placed(ast.Assign([pair], taken)), self._placed(ast.Continue())]
         after = [self._placed(ast.If(self.name(left), more, [])), *last]
+        self.at(first if first < end else following)
+        if first > following and self._is_only_inside(operands[0], following, end):
+            adding = comprehension(body, target, self.name(part), self.line, self.pc)
+            if adding is not None:
+                body = [adding, *after, self._placed(ast.Break())]
+                self._add_loop(loop, self._placed(ast.While(self.constant(True), body, [])))
+                return
         self.at(loop_pc + 2)
         turns = self._placed(ast.For(target, self.name(part), body, after))
         self._add_loop(loop, self._placed(ast.While(self.constant(True), [turns, self._placed(ast.Break())], [])))
+
+    def _is_only_inside(self, slot: int, first: int, end: int) -> bool:
+        """Is a local used between these pcs only?"""
+        for pc, (op, operands) in enumerate(self.flow.instructions):
+            if first <= pc < end:
+                continue
+            if op.operands[:1] == ("local",) and operands[0] == slot:
+                return False
+            if op.operands[:1] == ("kind",) and operands[:2] == (0, slot):
+                return False
+            if op.name == "CLOSURE" and any(
+                not kind and variable == slot for kind, variable in self.module.functions[operands[0]].captures
+            ):
+                return False
+        return True
 
     def _is_closed(self, first: int, end: int) -> bool:
         """Are these instructions without loops and calls that are charged for, and without the host?"""

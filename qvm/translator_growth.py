@@ -77,7 +77,7 @@ def _change(flow: ControlFlow, pc: int, name: str, operands: tuple[int, ...]) ->
         return operands[0], pc
     if name == "STORE":
         return operands[0], pc - 1 if _is_addition(flow, pc, operands[0]) else -1
-    if flow.instructions[pc].op.operands[:1] == ("local",) and name not in ("LOAD", "IF_ABSENT"):
+    if flow.instructions[pc].op.operands[:1] == ("local",) and name not in ("LOAD", "IF_ABSENT", "CELL"):
         return operands[0], -1
     return -1, -1
 

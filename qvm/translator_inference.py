@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from qasm.instructions import KIND, NAMED, Instruction
 from qasm.pictures import effect
 from qasm.verifier import ControlFlow, control_flow
 from qvm import translator_types as types
@@ -36,12 +37,28 @@ class TooHard(Exception):
 class Known:
     """What is known of one function: `flow`, and for each pc the types on the stack before it and of its local."""
 
-    def __init__(self, flow: ControlFlow) -> None:
+    def __init__(self, flow: ControlFlow, captured: set[int]) -> None:
         self.flow = flow
+        self.plain = _as_plain(flow, captured)  # locals whose cell no function has
         self.stack: list[list[Type] | None] = [None] * len(flow.instructions)
         self.local: list[Type] = [ANY] * len(flow.instructions)
         self.growth = growth_of(flow)
         self.sized: set[int] = set()  # pcs that add to a list that never gets too long
+
+
+_PLAIN_OPS = {"LOAD_CELL": NAMED["LOAD"], "STORE_CELL": NAMED["STORE"]}
+
+
+def _as_plain(flow: ControlFlow, captured: set[int]) -> set[int]:
+    """The locals that get a cell which no function captures: their lambdas have been put in place. They need none."""
+    plain = {operands[0] for op, operands in flow.instructions if op.name == "CELL"} - captured
+    if plain:
+        for pc, (op, operands) in enumerate(flow.instructions):
+            if op.name in _PLAIN_OPS and operands[0] in plain:
+                flow.instructions[pc] = Instruction(_PLAIN_OPS[op.name], operands)
+            elif op.operands[:1] == (KIND,) and operands[0] == 1 and operands[1] in plain:
+                flow.instructions[pc] = Instruction(op, (0, *operands[1:]))
+    return plain
 
 
 class Inference:
@@ -94,7 +111,10 @@ class Inference:
 
     def _reach(self, number: int) -> None:
         if number not in self.known:
-            self.known[number] = Known(control_flow(self.module, number))
+            flow = control_flow(self.module, number)
+            made = [self.module.functions[operands[0]] for op, operands in flow.instructions if op.name == "CLOSURE"]
+            captured = {variable for function in made for kind, variable in function.captures if not kind}
+            self.known[number] = Known(flow, captured)
             self.parameters.setdefault(number, [NEVER] * len(self.module.functions[number].parameters))
             self.results.setdefault(number, NEVER)
             self._name_cells(number)
@@ -454,6 +474,8 @@ class _Walk:
         return NEVER
 
     def make_cell(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
+        if operands[0] in self.known.plain:
+            return NEVER
         self.inference.give_cell((self.number, 0, operands[0]), _value(locals[operands[0]]))
         locals[operands[0]] = types.OTHER_KIND
         return NEVER

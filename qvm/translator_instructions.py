@@ -122,6 +122,8 @@ def _store(emitter: Emitter, pc: int, operands: Operands) -> None:
 
 @instruction("CELL")
 def _cell(emitter: Emitter, pc: int, operands: Operands) -> None:
+    if operands[0] in emitter.known.plain:
+        return
     emitter.spill()
     emitter.forget_local(operands[0])
     if emitter.known.local[pc].kinds & types.UNSET:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from server.recorder import Recorder
     from server.visits import Visit
 
-SLICE = 20_000  # steps of a call before others get their turn
 
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -364,7 +363,7 @@ class ToolCall(Unfinished):
 
     def _run(self) -> bytes | Unfinished | None:
         try:
-            outcome = self._task.run(SLICE)
+            outcome = self._task.run()
         except BaseException:  # a failure of Quillo itself: what the call holds is given up before it is reported
             self.cancel()
             raise

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from qvm import snapshot
 from qvm.frames import Failed, Outcome, Pending, Returned, Suspended, Yielded
 from qvm.host import Question, Unanswered, Waiting
+from qvm.interpreter import SLICE
 from qvm.marks import Secrets
 from qvm.recording import (
     ASKED,
@@ -301,7 +302,7 @@ class RecordedTask:
         """The steps charged so far."""
         return self._task.steps
 
-    def run(self, slice: int) -> Outcome:
+    def run(self, slice: int = SLICE) -> Outcome:
         if self._gave_way:
             self._gave_way = False
             if self._others_ran():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from qvm.program import Failed, Pending, Returned, Suspended
 from qvm.values import Stop
-from server.protocol import SLICE, Unfinished
+from server.protocol import Unfinished
 
 if TYPE_CHECKING:
     from qvm.host import Waiting
@@ -65,7 +65,7 @@ def run_task(task: Any) -> Stages:
     """Runs a task to its end: gives its outcome, Returned, Failed or Suspended."""
     try:
         while True:
-            outcome = task.run(SLICE)
+            outcome = task.run()
             kind = type(outcome)
             if kind is Returned or kind is Failed or kind is Suspended:
                 return outcome
