@@ -76,7 +76,8 @@ def _fits(value: ast.expr, items: str, line: int) -> bool:
             return False
         if isinstance(node, ast.Subscript) and not isinstance(node.slice.value, str):  # type: ignore[attr-defined]
             return False  # an index that is out of range is looked up in the function itself
-        stops = isinstance(node, ast.Call) or (isinstance(node, ast.BinOp) and isinstance(node.op, _DIVISIONS))
-        if stops and node.lineno != line:  # type: ignore[attr-defined]
+        if isinstance(node, ast.Call) and node.lineno != line:
+            return False
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _DIVISIONS) and node.lineno != line:
             return False
     return True
