@@ -29,17 +29,17 @@ class Nothing:
         raise AssertionError(what)
 
 
-def program_of(path: Path) -> tuple[Program, int]:
+def program_of(path: Path, engine: str = "interpreter") -> tuple[Program, int]:
     """A program, and the number of its function `bench`."""
     module, found = compile_file(str(path))
     assert module is not None, found
     number = next(number for number, function in enumerate(module.functions) if function.name == "bench")
-    return Program(module), number
+    return Program(module, engine, warm=True), number
 
 
-def ours(name: str) -> Callable[[], Any]:
-    """Calls `bench` of the Quillo program."""
-    program, number = program_of(FOLDER / f"{name}.qwe")
+def ours(name: str, engine: str = "translator") -> Callable[[], Any]:
+    """Calls `bench` of the Quillo program on one of the engines."""
+    program, number = program_of(FOLDER / f"{name}.qwe", engine)
 
     def call() -> Any:
         task = program.call(number, [], Nothing())

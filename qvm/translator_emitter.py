@@ -11,11 +11,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from qvm import translator_types as types
-from qvm.translator_comprehension import comprehension
 from qvm.translator_first_case import FirstCase
 from qvm.translator_inference import Inference, TooHard
 from qvm.translator_nodes import Bound, Item, Loop, Nodes
 from qvm.translator_shape import INLINE, ONCE, Shape
+from qvm.translator_turns import Source, give_back, write_for, write_loop
 from qvm.translator_types import Type
 from qvm.values import DEPTH_LIMIT
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 _LOAD, _STORE = ast.Load(), ast.Store()
-_OPEN = frozenset(("LOOP", "CALL", "CALL_VALUE", "NEXT", "NEXT_PAIR"))  # what a loop that is charged ahead has not
 _MOST_NESTED = 200  # blocks within one another
 
 
@@ -79,7 +78,7 @@ class Emitter(Nodes):
         self.owners: set[int] = set()
         self.lines = self.function.lines
         self.first_line = self.function.line
-        self.sources: dict[int, tuple[ast.expr, bool]] = {}  # what the `for` at a BLOCK goes over
+        self.sources: dict[int, Source] = {}  # what the `for` at a BLOCK goes over
 
     # the stack
 
@@ -141,15 +140,15 @@ class Emitter(Nodes):
         self.at(0)
         body: list[ast.stmt] = []
         if self.used_fuel:
-            body.append(self._placed(ast.Nonlocal(["fuel"])))
+            body.append(self.placed(ast.Nonlocal(["fuel"])))
         names = [f"v{slot}" for slot in sorted(self.unset)] + [f"o{slot}" for slot in sorted(self.owners)]
         if names:
-            targets = [self._placed(ast.Name(name, _STORE)) for name in names]
-            body.append(self._placed(ast.Assign(targets, self.constant(None))))
+            targets = [self.placed(ast.Name(name, _STORE)) for name in names]
+            body.append(self.placed(ast.Assign(targets, self.constant(None))))
         if self.deep and self.flow.instructions[0].op.name != "CHARGE":
             test = self.compare(self.name("d"), ast.Gt(), self.constant(DEPTH_LIMIT + 1))
             enter = self.call("enter", self.constant(0), self.name("d"))
-            body.append(self._placed(ast.If(test, [self._placed(ast.Expr(enter))], [])))
+            body.append(self.placed(ast.If(test, [self.placed(ast.Expr(enter))], [])))
         if self.counts_below and self.flow.instructions[0].op.name != "CHARGE":
             body.append(self._below())
         body += self.out
@@ -157,8 +156,8 @@ class Emitter(Nodes):
         arguments += [f"v{slot}" for slot in range(len(self.function.parameters))]
         if self.deep:
             arguments.append("d")
-        made = ast.arguments([], [self._placed(ast.arg(name)) for name in arguments], None, [], [], None, [])
-        return self._placed(ast.FunctionDef(f"f{self.number}", made, body or [self._placed(ast.Pass())], []))
+        made = ast.arguments([], [self.placed(ast.arg(name)) for name in arguments], None, [], [], None, [])
+        return self.placed(ast.FunctionDef(f"f{self.number}", made, body or [self.placed(ast.Pass())], []))
 
     def seq(self, pc: int, stop: int, fall: frozenset[int]) -> None:
         """Writes the instructions up to `stop`. The end of the Python block is where a branch to any of `fall` goes."""
@@ -191,8 +190,8 @@ class Emitter(Nodes):
                 if not value.atom and any(loop.ahead for loop in self.loops):
                     self._keep(value)
                 for loop in self.loops:
-                    self._give_back(loop)
-                self.out.append(self._placed(ast.Return(value.node)))
+                    give_back(self, loop)
+                self.out.append(self.placed(ast.Return(value.node)))
                 break
             else:
                 if name not in INSTRUCTIONS:
@@ -235,7 +234,7 @@ class Emitter(Nodes):
         if not self.loops and self._is_returned(block):
             value = self.pop()
             self.spill()
-            self.out.append(self._placed(ast.Return(value.node)))
+            self.out.append(self.placed(ast.Return(value.node)))
             return
         name = self.result_name(block)
         value = self.pop()
@@ -261,7 +260,7 @@ class Emitter(Nodes):
         end = flow.end[pc]
         if name == "LOOP":
             self._settle(pc, end)
-            self._loop(pc, pc)
+            write_loop(self, pc, pc)
             return end + 1
         if name == "BLOCK":
             return self._block(pc, end, stop, fall)
@@ -296,9 +295,9 @@ class Emitter(Nodes):
             self.seq(pc + 1, end, fall)
             return -1
         if pc in self.sources:
-            self._for(pc, pc + 1)
+            write_for(self, pc, pc + 1)
         elif flow.instructions[pc + 1].op.name == "LOOP" and flow.end[pc + 1] == end - 1 and not self._results(pc):
-            self._loop(pc + 1, pc)
+            write_loop(self, pc + 1, pc)
         elif mode == ONCE:
             self._once(pc, lambda: self._body(pc, end, frozenset()))
         else:
@@ -325,10 +324,10 @@ class Emitter(Nodes):
         self.loops.append(loop)
         body = self.arm(write)
         self.loops.pop()
-        body.append(self._placed(ast.Break()))
-        self._add_loop(loop, self._placed(ast.While(self.constant(True), body, [])))
+        body.append(self.placed(ast.Break()))
+        self.add_loop(loop, self.placed(ast.While(self.constant(True), body, [])))
 
-    def _add_loop(self, loop: Loop, node: ast.stmt) -> None:
+    def add_loop(self, loop: Loop, node: ast.stmt) -> None:
         for name in loop.through.values():
             self.set(name, self.constant(False))
         self.out.append(node)
@@ -368,11 +367,11 @@ class Emitter(Nodes):
         is_none = self.compare(self.attribute(self.name(stop), "error"), ast.Is(), self.constant(None))
         value = self.call("caught", self.name(stop), self.constant(pc))
         caught = [
-            self._placed(ast.If(is_none, [self._placed(ast.Raise())], [])),
-            self._placed(ast.Assign([self._placed(ast.Name(error, _STORE))], value)),
+            self.placed(ast.If(is_none, [self.placed(ast.Raise())], [])),
+            self.placed(ast.Assign([self.placed(ast.Name(error, _STORE))], value)),
         ]
-        handler = self._placed(ast.ExceptHandler(self.name("Stop"), stop, caught))
-        self.out.append(self._placed(ast.Try(body or [self._placed(ast.Pass())], [handler], [], [])))
+        handler = self.placed(ast.ExceptHandler(self.name("Stop"), stop, caught))
+        self.out.append(self.placed(ast.Try(body or [self.placed(ast.Pass())], [handler], [], [])))
 
         def catch() -> None:
             self.push(self.name(error), types.FAILURE, atom=True)
@@ -384,179 +383,9 @@ class Emitter(Nodes):
             self.at(divider)
             self.if_(self.compare(self.name(error), ast.IsNot(), self.constant(None)), handling)
 
-    def _loop(self, loop_pc: int, breaks: int) -> None:
-        """A loop; a branch to the end of the block `breaks` leaves it."""
-        flow = self.flow
-        end = flow.end[loop_pc]
-        paid = flow.instructions[loop_pc + 1].operands[0] > 0
-        if flow.height[end] < 0 and paid and self._is_closed(loop_pc + 2, end):
-            self._while_ahead(loop_pc, breaks)
-            return
-        loop = Loop(breaks, loop_pc)
-        self.loops.append(loop)
-
-        def write() -> None:
-            self.seq(loop_pc + 1, end, frozenset({loop_pc}))
-            if flow.height[end] >= 0:
-                self.out.append(self._placed(ast.Break()))
-
-        body = self.arm(write)
-        self.loops.pop()
-        self.at(loop_pc)
-        self._add_loop(loop, self._placed(ast.While(self.constant(True), body or [self._placed(ast.Pass())], [])))
-
-    def _for(self, block: int, loop_pc: int) -> None:
-        """A loop over a list, a record or a range, whose turns are charged one by one."""
-        flow = self.flow
-        source, by_pair = self.sources.pop(block)
-        end = flow.end[loop_pc]
-        charge, following = loop_pc + 1, loop_pc + 3
-        op, operands = flow.instructions[following]
-        self.at(loop_pc + 2)
-        targets: list[ast.expr] = []
-        if not by_pair and op.name == "STORE":
-            names, first = [f"v{operands[0]}"], following + 1
-            self.forget_local(operands[0])
-        else:
-            names, first = [self.fresh() for _ in range(1 + by_pair)], following
-        targets = [self._placed(ast.Name(name, _STORE)) for name in names]
-        target = targets[0] if len(targets) == 1 else self._placed(ast.Tuple(targets, _STORE))
-        items = self.known.stack[following] or []
-        loop = Loop(block, loop_pc)
-        count = flow.instructions[charge].operands[0]
-        ahead = not by_pair and count > 0 and self._is_closed(following, end)
-        if ahead:
-            self._charge_ahead(loop, source, charge, following, end)
-        self.loops.append(loop)
-
-        def write() -> None:
-            if not ahead:
-                self.at(charge)
-                self.charge(count)
-            if first == following:
-                for name, kind in zip(names, items[len(items) - len(names) :], strict=True):
-                    self.push(self.name(name), kind, atom=True)
-            self.seq(first, end, frozenset({loop_pc}))
-            if flow.height[end] >= 0:
-                self.out.append(self._placed(ast.Break()))
-
-        body = self.arm(write)
-        self.loops.pop()
-        self.at(charge)
-        last = self.arm(lambda: self.charge(count))
-        if loop.ahead is None:
-            self.at(loop_pc + 2)
-            self._add_loop(loop, self._placed(ast.For(target, source, body, last)))
-            return
-        iterator, left, _ = loop.ahead
-        part = f"p{iterator}"
-        pair = self._placed(
-            ast.Tuple([self._placed(ast.Name(part, _STORE)), self._placed(ast.Name(left, _STORE))], _STORE)
-        )
-        taken = self.call("turns_of", self.name(iterator), self.constant(count))
-        more = [self._placed(ast.Assign([pair], taken)), self._placed(ast.Continue())]
-        after = [self._placed(ast.If(self.name(left), more, [])), *last]
-        self.at(first if first < end else following)
-        if first > following and self._is_only_inside(operands[0], following, end):
-            adding = comprehension(body, target, self.name(part), self.line, self.pc)
-            if adding is not None:
-                body = [adding, *after, self._placed(ast.Break())]
-                self._add_loop(loop, self._placed(ast.While(self.constant(True), body, [])))
-                return
-        self.at(loop_pc + 2)
-        turns = self._placed(ast.For(target, self.name(part), body, after))
-        self._add_loop(loop, self._placed(ast.While(self.constant(True), [turns, self._placed(ast.Break())], [])))
-
-    def _is_only_inside(self, slot: int, first: int, end: int) -> bool:
-        """Is a local used between these pcs only?"""
-        for pc, (op, operands) in enumerate(self.flow.instructions):
-            if first <= pc < end:
-                continue
-            if op.operands[:1] == ("local",) and operands[0] == slot:
-                return False
-            if op.operands[:1] == ("kind",) and operands[:2] == (0, slot):
-                return False
-            if op.name == "CLOSURE" and any(
-                not kind and variable == slot for kind, variable in self.module.functions[operands[0]].captures
-            ):
-                return False
-        return True
-
-    def _is_closed(self, first: int, end: int) -> bool:
-        """Are these instructions without loops and calls that are charged for, and without the host?"""
-        from qvm.builtins import is_native
-
-        for pc in range(first, end):
-            op, operands = self.flow.instructions[pc]
-            if op.name == "CALL" and operands[0] in self.leaves:
-                continue
-            if op.name in _OPEN or (op.name == "CALL_BUILTIN" and not is_native(self.module.builtins[operands[0]])):
-                return False
-        return True
-
-    def _charge_ahead(self, loop: Loop, source: ast.expr, charge: int, first: int, end: int) -> None:
-        """Charges as many turns of a `for` ahead as the slice holds: all of them, mostly.
-
-        What has been charged for and isn't done is what the iterator has before it, but for `left` items; that much is
-        given back where the loop is left.
-        """
-        self.used_fuel = True
-        count = self.flow.instructions[charge].operands[0]
-        iterator, left = self.fresh("n"), self.fresh("l")
-        self.ahead[first, end] = loop.ahead = (iterator, left, count)
-        self.at(charge)
-        part = f"p{iterator}"
-        both = [self._placed(ast.Name(iterator, _STORE)), self._placed(ast.Name(part, _STORE))]
-        self.out.append(self._placed(ast.Assign(both, self.call("iter", source))))
-        self.set(left, self.constant(0))
-        size = self.call(self.attribute(self.name(iterator), "__length_hint__"))
-        cost = self.binary(size, ast.Mult(), self.constant(count))
-        self.out.append(self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Sub(), cost)))
-        pair = self._placed(
-            ast.Tuple([self._placed(ast.Name(part, _STORE)), self._placed(ast.Name(left, _STORE))], _STORE)
-        )
-        taken = self.call("fewer_turns", self.name(iterator), self.constant(count))
-        test = self.compare(self.name("fuel"), ast.Lt(), self.constant(0))
-        self.if_(test, [self._placed(ast.Assign([pair], taken))])
-
-    def _give_back(self, loop: Loop) -> None:
-        """The steps of turns that were charged ahead and will not be."""
-        if loop.ahead is None:
-            return
-        iterator, left, count = loop.ahead
-        turns = self.call(self.attribute(self.name(iterator), "__length_hint__"))
-        if left:
-            turns = self.binary(turns, ast.Sub(), self.name(left))
-        back = self.binary(turns, ast.Mult(), self.constant(count))
-        self.out.append(self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Add(), back)))
-
-    def _while_ahead(self, loop_pc: int, breaks: int) -> None:
-        """A `while` without calls, whose turns are counted down by a C iterator."""
-        flow = self.flow
-        charge, end = loop_pc + 1, flow.end[loop_pc]
-        count = flow.instructions[charge].operands[0]
-        self.used_fuel = True
-        loop = Loop(breaks, loop_pc)
-        iterator = self.fresh("n")
-        loop.ahead = self.ahead[charge + 1, end] = (iterator, "", count)
-        self.at(charge)
-        turns = self.call("turns", self.constant(count))
-        self.set(iterator, turns)
-        self.loops.append(loop)
-        body = self.arm(lambda: self.seq(charge + 1, end, frozenset({loop_pc})))
-        self.loops.pop()
-        self.at(charge)
-        more = [
-            self._placed(ast.Assign([self._placed(ast.Name(iterator, _STORE))], turns)),
-            self._placed(ast.Continue()),
-        ]
-        target = self._placed(ast.Name("_", _STORE))
-        inner = self._placed(ast.For(target, self.name(iterator), body or [self._placed(ast.Pass())], more))
-        self._add_loop(loop, self._placed(ast.While(self.constant(True), [inner, self._placed(ast.Break())], [])))
-
     def _below(self) -> ast.stmt:
         more = self.binary(self.name("d"), ast.Add(), self.constant(1))
-        return self._placed(ast.Assign([self._placed(ast.Name("below", _STORE))], more))
+        return self.placed(ast.Assign([self.placed(ast.Name("below", _STORE))], more))
 
     def charge_entry(self, count: int) -> None:
         """What the function's entry costs, and whether calls go too deep."""
@@ -567,7 +396,7 @@ class Emitter(Nodes):
     def _charge_entry(self, count: int) -> None:
         self.used_fuel = True
         self.out.append(
-            self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Sub(), self.constant(count)))
+            self.placed(ast.AugAssign(self.placed(ast.Name("fuel", _STORE)), ast.Sub(), self.constant(count)))
         )
         test = self.either(
             self.compare(self.name("fuel"), ast.Lt(), self.constant(0)),
@@ -575,23 +404,23 @@ class Emitter(Nodes):
         )
         enter = self.call("enter", self.constant(count), self.name("d"))
         if self.most_calls > DEPTH_LIMIT:
-            self.if_(test, [self._placed(ast.Expr(enter))])
+            self.if_(test, [self.placed(ast.Expr(enter))])
             return
         # With room for itself alone, the whole call is the interpreter's.
         captures = [self.name(f"c{place}") for place in range(len(self.function.captures))]
         given = [self.name(f"v{slot}") for slot in range(len(self.function.parameters))]
-        lists = [self._placed(ast.List(given, _LOAD)), self._placed(ast.Tuple(captures, _LOAD))]
+        lists = [self.placed(ast.List(given, _LOAD)), self.placed(ast.Tuple(captures, _LOAD))]
         other = self.call("handed_over", self.constant(self.number), self.constant(count), self.name("d"), *lists)
         last = self.compare(self.name("d"), ast.Eq(), self.constant(DEPTH_LIMIT + 1))
-        hand_over = self._placed(ast.If(last, [self._placed(ast.Return(other))], []))
-        self.if_(test, [hand_over, self._placed(ast.Expr(enter))])
+        hand_over = self.placed(ast.If(last, [self.placed(ast.Return(other))], []))
+        self.if_(test, [hand_over, self.placed(ast.Expr(enter))])
 
     def call_function(self, number: int, arguments: list[ast.expr]) -> ast.expr:
         if number in self.leaves:
             return self.call(f"f{number}", *arguments)
         if number in self.translated:
             return self.call(f"f{number}", *arguments, self.below())
-        given = self._placed(ast.List(arguments, _LOAD))
+        given = self.placed(ast.List(arguments, _LOAD))
         return self.call("interpreted", self.constant(number), given, self.name("d"))
 
     def below(self) -> ast.expr:
@@ -610,10 +439,10 @@ class Emitter(Nodes):
     def charge(self, count: int) -> None:
         self.used_fuel = True
         self.out.append(
-            self._placed(ast.AugAssign(self._placed(ast.Name("fuel", _STORE)), ast.Sub(), self.constant(count)))
+            self.placed(ast.AugAssign(self.placed(ast.Name("fuel", _STORE)), ast.Sub(), self.constant(count)))
         )
         test = self.compare(self.name("fuel"), ast.Lt(), self.constant(0))
-        self.if_(test, [self._placed(ast.Expr(self.call("refill", self.constant(count))))])
+        self.if_(test, [self.placed(ast.Expr(self.call("refill", self.constant(count))))])
 
     # branches
 
@@ -639,16 +468,16 @@ class Emitter(Nodes):
         for depth, loop in enumerate(reversed(self.loops)):
             if block in (loop.breaks, loop.turn):
                 for left in self.loops[len(self.loops) - depth :]:
-                    self._give_back(left)
+                    give_back(self, left)
                 if block == loop.breaks:
-                    self._give_back(loop)
+                    give_back(self, loop)
                 if depth == 0:
-                    self.out.append(self._placed(ast.Continue() if block == loop.turn else ast.Break()))
+                    self.out.append(self.placed(ast.Continue() if block == loop.turn else ast.Break()))
                     return
                 inner = self.loops[-1]
                 flag = inner.through.setdefault(block, f"x{self.number}_{len(self.loops)}_{block}")
                 self.set(flag, self.constant(True))
-                self.out.append(self._placed(ast.Break()))
+                self.out.append(self.placed(ast.Break()))
                 return
         raise TooHard("a branch that no Python statement stands for")
 

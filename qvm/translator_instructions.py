@@ -156,7 +156,7 @@ def _push_cell(emitter: Emitter, kind: int, number: int) -> None:
         node = emitter.name(name)
         unset = emitter.compare(node, ast.Is(), emitter.name("UNSET"))
         stop = emitter.call("unset", emitter.constant(emitter.module.globals[number]))
-        emitter.if_(unset, [emitter._placed(ast.Expr(stop))])
+        emitter.if_(unset, [emitter.placed(ast.Expr(stop))])
         emitter.push(node, _cell_type(emitter, kind, number), atom=True)
     else:
         emitter.push(node, _cell_type(emitter, kind, number))
@@ -180,7 +180,7 @@ def _store_cell(emitter: Emitter, pc: int, operands: Operands) -> None:
         return
     cell = _cell_node(emitter, 1 if name == "STORE_CELL" else 2, operands[0])
     target = emitter.attribute(cell, "value", store=True)
-    emitter.out.append(emitter._placed(ast.Assign([target], value.node)))
+    emitter.out.append(emitter.placed(ast.Assign([target], value.node)))
 
 
 @instruction("LOAD_SHARED")
@@ -197,7 +197,7 @@ def _load_shared(emitter: Emitter, pc: int, operands: Operands) -> None:
     _push_cell(emitter, kind, number)
     emitter.kept(emitter.stack[-1])
     owned = emitter.attribute(_cell_node(emitter, kind, number), "owned", store=True)
-    emitter.out.append(emitter._placed(ast.Assign([owned], emitter.constant(None))))
+    emitter.out.append(emitter.placed(ast.Assign([owned], emitter.constant(None))))
 
 
 @instruction("EXTEND")
@@ -226,7 +226,7 @@ def _extend(emitter: Emitter, pc: int, operands: Operands) -> None:
             kept = emitter.fresh()
             emitter.set(kept, what)
             what = emitter.name(kept)
-            value = Item(emitter._placed(ast.List([what], ast.Load())), value.type)
+            value = Item(emitter.placed(ast.List([what], ast.Load())), value.type)
         if pc not in emitter.known.sized:
             size = emitter.call("len", variable)
             if one:
@@ -234,19 +234,19 @@ def _extend(emitter: Emitter, pc: int, operands: Operands) -> None:
             else:
                 both = emitter.binary(size, ast.Add(), emitter.call("len", value.node))
                 test = emitter.compare(both, ast.Gt(), emitter.constant(SIZE_LIMIT))
-            emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
-        in_place = emitter._placed(ast.Expr(emitter.call(emitter.attribute(variable, grow), what)))
-        both = emitter._placed(
+            emitter.if_(test, [emitter.placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
+        in_place = emitter.placed(ast.Expr(emitter.call(emitter.attribute(variable, grow), what)))
+        both = emitter.placed(
             ast.Assign(
-                [emitter._placed(ast.Name(name, ast.Store())), emitter._placed(ast.Name(owner, ast.Store()))],
+                [emitter.placed(ast.Name(name, ast.Store())), emitter.placed(ast.Name(owner, ast.Store()))],
                 emitter.binary(variable, ast.Add(), value.node),
             )
         )
         emitter.if_(emitter.compare(emitter.name(owner), ast.Is(), variable), [in_place], [both])
         return
     if held.kinds == types.STR == value.type.kinds:
-        target = emitter._placed(ast.Name(name, ast.Store()))
-        emitter.out.append(emitter._placed(ast.AugAssign(target, ast.Add(), value.node)))
+        target = emitter.placed(ast.Name(name, ast.Store()))
+        emitter.out.append(emitter.placed(ast.AugAssign(target, ast.Add(), value.node)))
         if held.most + value.type.most >= SIZE_LIMIT:
             text_checked(emitter, variable)
         return
@@ -261,19 +261,19 @@ def _extend(emitter: Emitter, pc: int, operands: Operands) -> None:
         emitter.set(name, made.node)
         return
     emitter.owners.add(number)
-    pair = emitter._placed(
+    pair = emitter.placed(
         ast.Tuple(
-            [emitter._placed(ast.Name(name, ast.Store())), emitter._placed(ast.Name(owner, ast.Store()))], ast.Store()
+            [emitter.placed(ast.Name(name, ast.Store())), emitter.placed(ast.Name(owner, ast.Store()))], ast.Store()
         )
     )
     emitter.out.append(
-        emitter._placed(ast.Assign([pair], emitter.call("extend", variable, emitter.name(owner), value.node)))
+        emitter.placed(ast.Assign([pair], emitter.call("extend", variable, emitter.name(owner), value.node)))
     )
 
 
 def text_checked(emitter: Emitter, text: ast.expr) -> None:
     test = emitter.compare(emitter.call("len", text), ast.Gt(), emitter.constant(SURELY_SHORT))
-    emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_text", text)))])
+    emitter.if_(test, [emitter.placed(ast.Expr(emitter.call("check_text", text)))])
 
 
 @instruction("ASSIGN", "EXTEND_PATH")
@@ -288,7 +288,7 @@ def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
     for argument in arguments:
         if not argument.atom:
             emitter._keep(argument)
-    keys = emitter._placed(ast.List([argument.node for argument in arguments[:-1]], ast.Load()))
+    keys = emitter.placed(ast.List([argument.node for argument in arguments[:-1]], ast.Load()))
     value = arguments[-1]
     if kind:
         what = emitter.constant(emitter.module.globals[number] if kind == 3 else "")
@@ -310,9 +310,9 @@ def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
     emitter.owners.add(number)
     name, owner = f"v{number}", f"o{number}"
     variable, owned = emitter.name(name), emitter.name(owner)
-    slow = emitter._placed(
+    slow = emitter.placed(
         ast.Assign(
-            [emitter._placed(ast.Name(name, ast.Store())), emitter._placed(ast.Name(owner, ast.Store()))],
+            [emitter.placed(ast.Name(name, ast.Store())), emitter.placed(ast.Name(owner, ast.Store()))],
             emitter.call(
                 "extend_path" if extends else "assign", variable, owned, emitter.constant(steps), keys, value.node
             ),
@@ -326,8 +326,8 @@ def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
         test = emitter.compare(owned, ast.Is(), variable)
         if by_key and not (index.type.text is not None and types.has_field(held, index.type.text)):
             known = emitter.compare(index.node, ast.In(), variable)
-            test = emitter._placed(ast.BoolOp(ast.And(), [test, known]))
-        emitter.if_(test, [emitter._placed(ast.Assign([target], value.node))], [slow])
+            test = emitter.placed(ast.BoolOp(ast.And(), [test, known]))
+        emitter.if_(test, [emitter.placed(ast.Assign([target], value.node))], [slow])
         return
     emitter.out.append(slow)
 
@@ -354,13 +354,13 @@ def _call(emitter: Emitter, pc: int, operands: Operands) -> None:
     made = emitter.fresh()
 
     def store(node: ast.expr) -> ast.stmt:
-        assigned: ast.stmt = emitter._placed(ast.Assign([emitter._placed(ast.Name(made, ast.Store()))], node))
+        assigned: ast.stmt = emitter.placed(ast.Assign([emitter.placed(ast.Name(made, ast.Store()))], node))
         return assigned
 
-    fuel = emitter._placed(ast.Name("fuel", ast.Store()))
-    paying = emitter._placed(ast.AugAssign(fuel, ast.Sub(), emitter.constant(first.charge)))
+    fuel = emitter.placed(ast.Name("fuel", ast.Store()))
+    paying = emitter.placed(ast.AugAssign(fuel, ast.Sub(), emitter.constant(first.charge)))
     called = emitter.call_function(number, [item.node for item in items])
-    both = emitter._placed(ast.BoolOp(ast.And(), [test, paid]))
+    both = emitter.placed(ast.BoolOp(ast.And(), [test, paid]))
     emitter.if_(both, [paying, store(value)], [store(called)])
     emitter.push(emitter.name(made), result, atom=True)
 
@@ -372,7 +372,7 @@ def _call_value(emitter: Emitter, pc: int, operands: Operands) -> None:
     if emitter.module.constants[names]:
         names_node = emitter.name(emitter.bound.name("constant", names))
     else:
-        names_node = emitter._placed(ast.Tuple([], ast.Load()))
+        names_node = emitter.placed(ast.Tuple([], ast.Load()))
     place = emitter.constant(f"{emitter.number}:{pc}")
     result = result_of(emitter, pc)
     emitter.push(emitter.call("call_value", emitter.name("d"), place, names_node, function, *arguments), result)
@@ -386,7 +386,7 @@ def _call_builtin(emitter: Emitter, pc: int, operands: Operands) -> None:
     if name not in QUESTIONS and is_native(name):
         _call_native(emitter, pc, name, operands)
         return
-    arguments = emitter._placed(ast.List([item.node for item in emitter.popped(count)], ast.Load()))
+    arguments = emitter.placed(ast.List([item.node for item in emitter.popped(count)], ast.Load()))
     if name in QUESTIONS:
         place = emitter.constant(f"{emitter.number}:{pc}")
         emitter.push(emitter.call("ask", emitter.constant(name), arguments, place), types.ANY)
@@ -449,7 +449,7 @@ def _chosen(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool:
     name = emitter.module.builtins[emitter.flow.instructions[pc].operands[0]]
     a, b = emitter.take(2)
     test = emitter.compare(b.node, ast.Gt() if name == "max" else ast.Lt(), a.node)
-    emitter.push(emitter._placed(ast.IfExp(test, b.node, a.node)), result_of(emitter, pc))
+    emitter.push(emitter.placed(ast.IfExp(test, b.node, a.node)), result_of(emitter, pc))
     return True
 
 
@@ -459,7 +459,7 @@ def _square_root(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool
     [a] = emitter.take(1)
     test = emitter.compare(a.node, ast.GtE(), emitter.constant(0))
     refused = emitter.call(emitter.bound.name("native", "sqrt"), a.node)
-    emitter.push(emitter._placed(ast.IfExp(test, emitter.call("square_root", a.node), refused)), result_of(emitter, pc))
+    emitter.push(emitter.placed(ast.IfExp(test, emitter.call("square_root", a.node), refused)), result_of(emitter, pc))
     return True
 
 
@@ -486,7 +486,7 @@ def _closure(emitter: Emitter, pc: int, operands: Operands) -> None:
         emitter.push(emitter.name(emitter.bound.name("closure", operands[0])), types.OTHER_KIND, atom=True)
         return
     cells: list[ast.expr] = [emitter.name(f"c{place}" if kind else f"v{place}") for kind, place in captures]
-    made = emitter.call("Closure", emitter.constant(operands[0]), emitter._placed(ast.Tuple(cells, ast.Load())))
+    made = emitter.call("Closure", emitter.constant(operands[0]), emitter.placed(ast.Tuple(cells, ast.Load())))
     emitter.spill()
     emitter.push(made, types.OTHER_KIND)
     emitter.kept(emitter.stack[-1])
@@ -533,14 +533,14 @@ def _field(emitter: Emitter, pc: int, operands: Operands) -> None:
 @instruction("LIST")
 def _list(emitter: Emitter, pc: int, operands: Operands) -> None:
     items = [item.node for item in emitter.popped(operands[0])]
-    emitter.push(emitter._placed(ast.List(items, ast.Load())), result_of(emitter, pc))
+    emitter.push(emitter.placed(ast.List(items, ast.Load())), result_of(emitter, pc))
 
 
 @instruction("RECORD")
 def _record(emitter: Emitter, pc: int, operands: Operands) -> None:
     keys = emitter.module.constants[operands[0]]
     items = [item.node for item in emitter.popped(len(keys))]
-    emitter.push(emitter._placed(ast.Dict([emitter.constant(key) for key in keys], items)), result_of(emitter, pc))
+    emitter.push(emitter.placed(ast.Dict([emitter.constant(key) for key in keys], items)), result_of(emitter, pc))
 
 
 @instruction("TEXT")
@@ -553,10 +553,10 @@ def _text(emitter: Emitter, pc: int, operands: Operands) -> None:
         return
     kind = result_of(emitter, pc)
     parts: list[ast.expr] = [
-        item.node if _is_text(item.node) else emitter._placed(ast.FormattedValue(item.node, -1, None))
+        item.node if _is_text(item.node) else emitter.placed(ast.FormattedValue(item.node, -1, None))
         for item in emitter.popped(count)
     ]
-    text = emitter._placed(ast.JoinedStr(parts))
+    text = emitter.placed(ast.JoinedStr(parts))
     if kind.most < SIZE_LIMIT:
         emitter.push(text, kind)
         return

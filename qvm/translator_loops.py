@@ -7,6 +7,7 @@ import ast
 from qvm import translator_types as types
 from qvm.translator_emitter import Emitter
 from qvm.translator_instructions import Operands, instruction, result_of
+from qvm.translator_turns import Source
 from qvm.values import SIZE_LIMIT
 
 
@@ -50,7 +51,7 @@ def _iterate(emitter: Emitter, pc: int, operands: Operands) -> None:
         node = emitter.call("pairs_of" if by_pair else "items_of", node)
     name = emitter.fresh("i")
     emitter.set(name, node)
-    emitter.sources[block] = (emitter.name(name), by_pair)
+    emitter.sources[block] = Source(emitter.name(name), by_pair, not by_pair)
 
 
 @instruction("ITER_RANGE")
@@ -68,7 +69,8 @@ def _iterate_range(emitter: Emitter, pc: int, operands: Operands) -> None:
         node = emitter.call("enumerate", node)
     name = emitter.fresh("i")
     emitter.set(name, node)
-    emitter.sources[block] = (emitter.name(name), by_pair)
+    few = proved and types.range_length([a.type, b.type, types.whole(1, 1)]) <= SIZE_LIMIT * 2**16
+    emitter.sources[block] = Source(emitter.name(name), by_pair, few and not by_pair)
 
 
 @instruction("NEXT", "NEXT_PAIR")
@@ -94,7 +96,7 @@ def _next(emitter: Emitter, pc: int, operands: Operands) -> None:
 @instruction("LIST_BEGIN")
 def _list_begin(emitter: Emitter, pc: int, operands: Operands) -> None:
     emitter.spill()
-    emitter.set(f"v{operands[0]}", emitter._placed(ast.List([], ast.Load())))
+    emitter.set(f"v{operands[0]}", emitter.placed(ast.List([], ast.Load())))
 
 
 @instruction("LIST_ADD")
@@ -106,7 +108,7 @@ def _list_add(emitter: Emitter, pc: int, operands: Operands) -> None:
         if not item.atom:
             emitter._keep(item)
         test = emitter.compare(emitter.call("len", items), ast.GtE(), emitter.constant(SIZE_LIMIT))
-        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
+        emitter.if_(test, [emitter.placed(ast.Expr(emitter.call("check_size", emitter.constant(SIZE_LIMIT + 1))))])
     emitter.do(emitter.call(emitter.attribute(items, "append"), item.node))
 
 

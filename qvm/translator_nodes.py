@@ -64,51 +64,51 @@ class Nodes:
         place = bisect_right(self.lines, pc, key=lambda pair: pair[0]) - 1
         self.line = max(self.lines[place][1] if place >= 0 else self.first_line, 1)
 
-    def _placed(self, node: Any) -> Any:
+    def placed(self, node: Any) -> Any:
         node.lineno = node.end_lineno = self.line
         node.col_offset = node.end_col_offset = self.pc
         return node
 
     def name(self, name: str) -> ast.expr:
-        return self._placed(ast.Name(name, _LOAD))
+        return self.placed(ast.Name(name, _LOAD))
 
     def constant(self, value: Any) -> ast.expr:
-        return self._placed(ast.Constant(value))
+        return self.placed(ast.Constant(value))
 
     def call(self, function: str | ast.expr, *arguments: ast.expr) -> ast.expr:
         target = self.name(function) if isinstance(function, str) else function
-        return self._placed(ast.Call(target, list(arguments), []))
+        return self.placed(ast.Call(target, list(arguments), []))
 
     def attribute(self, value: ast.expr, name: str, store: bool = False) -> ast.expr:
-        return self._placed(ast.Attribute(value, name, _STORE if store else _LOAD))
+        return self.placed(ast.Attribute(value, name, _STORE if store else _LOAD))
 
     def binary(self, a: ast.expr, operator: ast.operator, b: ast.expr) -> ast.expr:
-        return self._placed(ast.BinOp(a, operator, b))
+        return self.placed(ast.BinOp(a, operator, b))
 
     def compare(self, a: ast.expr, operator: ast.cmpop, b: ast.expr) -> ast.expr:
-        return self._placed(ast.Compare(a, [operator], [b]))
+        return self.placed(ast.Compare(a, [operator], [b]))
 
     def negated(self, test: ast.expr) -> ast.expr:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return test.operand
-        return self._placed(ast.UnaryOp(ast.Not(), test))
+        return self.placed(ast.UnaryOp(ast.Not(), test))
 
     def either(self, *tests: ast.expr) -> ast.expr:
-        return self._placed(ast.BoolOp(ast.Or(), list(tests)))
+        return self.placed(ast.BoolOp(ast.Or(), list(tests)))
 
     def subscript(self, base: ast.expr, index: ast.expr, store: bool = False) -> ast.expr:
-        return self._placed(ast.Subscript(base, index, _STORE if store else _LOAD))
+        return self.placed(ast.Subscript(base, index, _STORE if store else _LOAD))
 
     def set(self, name: str, value: ast.expr) -> None:
-        self.out.append(self._placed(ast.Assign([self._placed(ast.Name(name, _STORE))], value)))
+        self.out.append(self.placed(ast.Assign([self.placed(ast.Name(name, _STORE))], value)))
 
     def do(self, value: ast.expr) -> None:
-        self.out.append(self._placed(ast.Expr(value)))
+        self.out.append(self.placed(ast.Expr(value)))
 
     def if_(self, test: ast.expr, then: list[ast.stmt], otherwise: list[ast.stmt] | None = None) -> None:
         if not then and otherwise:
             test, then, otherwise = self.negated(test), otherwise, None
-        self.out.append(self._placed(ast.If(test, then or [self._placed(ast.Pass())], otherwise or [])))
+        self.out.append(self.placed(ast.If(test, then or [self.placed(ast.Pass())], otherwise or [])))
 
     def fresh(self, letter: str = "t") -> str:
         self.names += 1
@@ -116,4 +116,4 @@ class Nodes:
 
     def target(self, *names: str) -> ast.expr:
         """Several locals that are set at once."""
-        return self._placed(ast.Tuple([self._placed(ast.Name(name, _STORE)) for name in names], _STORE))
+        return self.placed(ast.Tuple([self.placed(ast.Name(name, _STORE)) for name in names], _STORE))

@@ -44,7 +44,7 @@ def arithmetic(emitter: Emitter, name: str, result: types.Type) -> None:
         above = emitter.compare(value, ast.Gt(), emitter.constant(MOST))
         below = emitter.compare(value, ast.Lt(), emitter.constant(LEAST))
         test = above if low >= LEAST else below if high <= MOST else emitter.either(above, below)
-        emitter.if_(test, [emitter._placed(ast.Expr(emitter.call(helper, a.node, b.node)))])
+        emitter.if_(test, [emitter.placed(ast.Expr(emitter.call(helper, a.node, b.node)))])
         emitter.push(value, result, atom=True)
         return
     if not kinds & ~_NUMBERS and types.FLOAT in (a.type.kinds, b.type.kinds):
@@ -82,10 +82,10 @@ def _divide(emitter: Emitter, pc: int, operands: Operands) -> None:
     value = emitter.binary(a.node, operator, b.node)
     if whole and a.type.low < 0:
         # Cut toward zero, with the sign of `a`: Python's own operators only agree from 0 up.
-        below = emitter._placed(ast.UnaryOp(ast.USub(), a.node))
-        negative = emitter._placed(ast.UnaryOp(ast.USub(), emitter.binary(below, operator, b.node)))
+        below = emitter.placed(ast.UnaryOp(ast.USub(), a.node))
+        negative = emitter.placed(ast.UnaryOp(ast.USub(), emitter.binary(below, operator, b.node)))
         test = emitter.compare(a.node, ast.GtE(), emitter.constant(0))
-        value = emitter._placed(ast.IfExp(test, value, negative))
+        value = emitter.placed(ast.IfExp(test, value, negative))
     emitter.push(value, result)
 
 
@@ -94,7 +94,7 @@ def _negate(emitter: Emitter, pc: int, operands: Operands) -> None:
     a = emitter.pop()
     result = result_of(emitter, pc)
     if a.type.kinds == types.FLOAT or (a.type.kinds == types.INT and a.type.low > INT_MIN):
-        emitter.push(emitter._placed(ast.UnaryOp(ast.USub(), a.node)), result)
+        emitter.push(emitter.placed(ast.UnaryOp(ast.USub(), a.node)), result)
     else:
         emitter.push(emitter.call("negate", a.node), result)
 
@@ -152,7 +152,7 @@ def _is_null(emitter: Emitter, a: Item, name: str) -> None:
     test = emitter.compare(a.node, ast.Is() if name == "EQ" else ast.IsNot(), emitter.constant(None))
     if a.type.kinds & types.ERROR:
         is_error = emitter.compare(emitter.call("type", a.node), ast.Is(), emitter.name("Err"))
-        stop = emitter._placed(ast.Expr(emitter.call("equal_operands", a.node, emitter.constant(None))))
+        stop = emitter.placed(ast.Expr(emitter.call("equal_operands", a.node, emitter.constant(None))))
         emitter.if_(is_error, [stop])
     emitter.push(test, types.TRUTH)
 
