@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from qvm import translator_types as types
+from qvm.translator_coalescing import write_coalescing
 from qvm.translator_first_case import FirstCase
 from qvm.translator_inference import Inference, TooHard
 from qvm.translator_nodes import Bound, Item, Loop, Nodes
@@ -194,9 +195,7 @@ class Emitter(Nodes):
                 self.out.append(self.placed(ast.Return(value.node)))
                 break
             else:
-                if name not in INSTRUCTIONS:
-                    raise TooHard(f"{name} has no Python")
-                INSTRUCTIONS[name](self, pc, operands)
+                self.one(pc)
                 if op.ends:
                     break
             pc += 1
@@ -205,6 +204,14 @@ class Emitter(Nodes):
                 self.at(stop)
                 self._give_result(flow.end[stop])
         self.nested -= 1
+
+    def one(self, pc: int) -> None:
+        """Writes one instruction that is no branch and no part of a block."""
+        op, operands = self.flow.instructions[pc]
+        self.at(pc)
+        if op.name not in INSTRUCTIONS:
+            raise TooHard(f"{op.name} has no Python")
+        INSTRUCTIONS[op.name](self, pc, operands)
 
     def arm(self, write: Callable[[], None]) -> list[ast.stmt]:
         """What `write` writes, as a list of its own; the stack is as it was before."""
@@ -261,6 +268,8 @@ class Emitter(Nodes):
         if name == "LOOP":
             self._settle(pc, end)
             write_loop(self, pc, pc)
+            return end + 1
+        if name == "BLOCK" and write_coalescing(self, pc):
             return end + 1
         if name == "BLOCK":
             return self._block(pc, end, stop, fall)

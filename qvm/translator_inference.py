@@ -545,8 +545,11 @@ class _Walk:
     # values
 
     def check(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
-        found = types.without(types.of_descriptor(self.module.constants[operands[0]], self.module.types), types.ERROR)
+        descriptor = self.module.constants[operands[0]]
+        found = types.without(types.of_descriptor(descriptor, self.module.types), types.ERROR)
         value = types.without(arguments[0], types.ERROR)
+        if types.fits(value, descriptor, self.module.types):
+            return value
         if found.kinds == types.INT == value.kinds:
             return value
         if found.kinds & ~value.kinds == 0 or found.kinds & types.FLOAT:

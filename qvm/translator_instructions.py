@@ -325,8 +325,8 @@ def _assign(emitter: Emitter, pc: int, operands: Operands) -> None:
         target = emitter.subscript(variable, index.node, store=True)
         test = emitter.compare(owned, ast.Is(), variable)
         if by_key and not (index.type.text is not None and types.has_field(held, index.type.text)):
-            known = emitter.compare(index.node, ast.In(), variable)
-            test = emitter.placed(ast.BoolOp(ast.And(), [test, known]))
+            room = emitter.compare(emitter.call("len", variable), ast.Lt(), emitter.constant(SIZE_LIMIT))
+            test = emitter.placed(ast.BoolOp(ast.And(), [test, room]))
         emitter.if_(test, [emitter.placed(ast.Assign([target], value.node))], [slow])
         return
     emitter.out.append(slow)
@@ -598,14 +598,10 @@ def _bool(emitter: Emitter, pc: int, operands: Operands) -> None:
         _handled(emitter, pc, operands)
 
 
-_CHECKED = {"int": types.INT, "float": types.FLOAT, "str": types.STR, "bool": types.BOOL}
-
-
 @instruction("CHECK")
 def _check(emitter: Emitter, pc: int, operands: Operands) -> None:
     descriptor = emitter.module.constants[operands[0]]
-    kind = _CHECKED.get(descriptor) if type(descriptor) is str else None
-    if kind is None or emitter.stack[-1].type.kinds != kind:
+    if not types.fits(emitter.stack[-1].type, descriptor, emitter.module.types):
         _handled(emitter, pc, operands)
 
 

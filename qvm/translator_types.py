@@ -227,6 +227,51 @@ def of_descriptor(descriptor: Any, types: list[tuple[str, Any]], depth: int = _D
     return Type(RECORD, fields=tuple(sorted(fields)), values=values)
 
 
+_KINDS = (INT, FLOAT, STR, BOOL, NULL, LIST, RECORD, ERROR, OTHER, ABSENT, UNSET)
+
+
+def fits(kind: Type, descriptor: Any, types: list[tuple[str, Any]], depth: int = 2 * _DEEPEST) -> bool:
+    """Is every value of this type let pass by a check against a descriptor, as it is?"""
+    if kind.kinds & (ERROR | OTHER | ABSENT | UNSET) or depth < 0:
+        return False
+    if not kind.kinds or descriptor == "any":
+        return True
+    if isinstance(descriptor, str):
+        simple = _SIMPLE.get(descriptor)
+        return simple is not None and kind.kinds == simple.kinds
+    form, of = descriptor
+    if form == "type":
+        return fits(kind, types[of][1], types, depth - 1)
+    if form == "union":
+        return all(_fits_one(kind._replace(kinds=part), of, types, depth) for part in _KINDS if kind.kinds & part)
+    if form == "literal":
+        return kind.kinds == STR and kind.text in of
+    if form == "list":
+        return kind.kinds == LIST and fits(known_item(kind), of, types, depth - 1)
+    if kind.kinds != RECORD:
+        return False
+    if form == "map":
+        return fits(any_value(kind), of, types, depth - 1)
+    if kind.values != NEVER:
+        return False  # it may have a field more
+    wanted = {name: part for name, part, _ in of}
+    if any(name not in wanted or not fits(part, wanted[name], types, depth - 1) for name, part in kind.fields):
+        return False
+    return all(has_field(kind, name) for name, _, required in of if required)
+
+
+def _fits_one(kind: Type, members: list[Any], types: list[tuple[str, Any]], depth: int) -> bool:
+    """Is this, of one kind, let pass as it is by one of a union's members, whichever is tried first?"""
+    taking = [member for member in members if _takes(kind, member, types, depth)]
+    if kind.kinds & (LIST | RECORD) and len(taking) > 1:
+        return False  # one that is tried before may turn whole numbers in it into others
+    return any(fits(kind, member, types, depth - 1) for member in taking)
+
+
+def _takes(kind: Type, descriptor: Any, types: list[tuple[str, Any]], depth: int) -> bool:
+    return depth < 0 or descriptor == "any" or bool(of_descriptor(descriptor, types).kinds & kind.kinds)
+
+
 def of_value(value: Any) -> Type:
     """The type of a constant."""
     kind = type(value)
