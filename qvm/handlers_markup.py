@@ -18,6 +18,7 @@ _NO_CONTENT = (Closure, BuiltinFunction, Response, Sql)
 _ADDRESSES = frozenset(("href", "src", "action", "formaction", "xlink:href", "data", "poster", "background", "ping"))
 # Those by which an SVG animation gives an element other addresses; `values` has several, with `;` between.
 _ANIMATED = frozenset(("values", "to", "from", "by"))
+_ALL_MARKUP = {Markup}
 _RUNNING = ("javascript:", "vbscript:")
 _PLAIN = ("https://", "http://", "/", "#")
 _PAGES = "data:"
@@ -51,6 +52,13 @@ def content(items: list[Any]) -> str:
             elif item is None or kind is bool:
                 continue
             elif kind is list:
+                if set(map(type, item)) == _ALL_MARKUP:
+                    texts = [part.text for part in item]
+                    size += sum(map(len, texts))
+                    if size > TEXT_LIMIT:
+                        raise text_too_big()
+                    pieces += texts
+                    continue
                 waiting.append(iter(item))
                 break
             elif kind is Err:
@@ -90,6 +98,8 @@ def attribute(name: str, value: Any) -> str:
         raise Stop(f"the attribute `{name}` can't be a {kind_of(value)}")
     text = write_out(value)
     low = name.lower()
+    if is_code(low):
+        raise Stop(f"`{name}` is code that the browser runs: no value can be put into it")
     if low in _ADDRESSES:
         scheme = _refused_scheme(low, text)
         if scheme:
@@ -99,11 +109,28 @@ def attribute(name: str, value: Any) -> str:
             scheme = _refused_scheme("href", part)
             if scheme:
                 raise Stop(f"an address in `{name}` can't begin with `{scheme}`")
-    elif low.startswith("on"):
-        raise Stop(f"`{name}` is code that the browser runs: no value can be put into it")
-    elif low == "srcdoc" and type(value) is not Markup:
+    elif is_page_of_its_own(low) and type(value) is not Markup:
         text = escape_html(text)  # its value is a page of its own: text is text there, too
     return check_text(f' {name}="{escape_html(text)}"')
+
+
+def is_code(name: str) -> bool:
+    """Does a browser run what stands in the attribute?"""
+    return name.lower().startswith("on")
+
+
+def is_page_of_its_own(name: str) -> bool:
+    return name.lower() == "srcdoc"
+
+
+def is_address(name: str) -> bool:
+    """Does a browser take the attribute as an address, or as some of them?"""
+    return name.lower() in _ADDRESSES or name.lower() in _ANIMATED
+
+
+def surely_no_code(name: str, beginning: str) -> bool:
+    """Can what begins so be no code, whatever follows? The attributes of an animation hold several addresses."""
+    return name.lower() in _ADDRESSES and beginning.startswith(_PLAIN)
 
 
 def _refused_scheme(name: str, address: str) -> str:

@@ -99,6 +99,7 @@ class Emitter(Nodes):
         name = self.fresh()
         self.set(name, item.node)
         item.node, item.atom, item.slot = self.name(name), True, -1
+        item.parts = item.pieces = None
 
     def kept(self, item: Item) -> Item:
         """The item as something that may be written twice. What is on the stack comes before it."""
@@ -167,7 +168,7 @@ class Emitter(Nodes):
         if self.nested > _MOST_NESTED:
             raise TooHard("its blocks nest too deep")
         while pc < stop:
-            op, operands = flow.instructions[pc]
+            op = flow.instructions[pc].op
             if flow.height[pc] < 0:
                 pc = flow.end[pc] + 1 if op.opens else pc + 1
                 continue

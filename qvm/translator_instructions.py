@@ -12,7 +12,8 @@ from qvm.handlers_variables import constant_value
 from qvm.mistakes import SURELY_SHORT
 from qvm.questions import QUESTIONS
 from qvm.translator_emitter import INSTRUCTIONS, Emitter, Item
-from qvm.values import SIZE_LIMIT
+from qvm.translator_nodes import Piece
+from qvm.values import SIZE_LIMIT, Markup
 
 Operands = tuple[int, ...]
 _BY_PYTHON = (int, str, float, bool, type(None))
@@ -68,6 +69,8 @@ def _constant(emitter: Emitter, pc: int, operands: Operands) -> None:
         emitter.push(emitter.call(emitter.attribute(kept, "copy")), kind)
     else:
         emitter.push(kept, kind, atom=True)
+        if type(value) is Markup:
+            emitter.stack[-1].pieces = [Piece(emitter.constant(value.text), False)]
 
 
 @instruction("NULL", "TRUE", "FALSE")
@@ -552,13 +555,14 @@ def _text(emitter: Emitter, pc: int, operands: Operands) -> None:
         _handled(emitter, pc, operands)
         return
     kind = result_of(emitter, pc)
+    items = emitter.popped(count)
     parts: list[ast.expr] = [
-        item.node if _is_text(item.node) else emitter.placed(ast.FormattedValue(item.node, -1, None))
-        for item in emitter.popped(count)
+        item.node if _is_text(item.node) else emitter.placed(ast.FormattedValue(item.node, -1, None)) for item in items
     ]
     text = emitter.placed(ast.JoinedStr(parts))
     if kind.most < SIZE_LIMIT:
         emitter.push(text, kind)
+        emitter.stack[-1].parts = items
         return
     emitter.spill()
     made = emitter.fresh()
@@ -633,8 +637,6 @@ for _name in (
     "HAS_FIELD",
     "ERR_VALUE",
     "MAKE_ERR",
-    "MARKUP",
-    "ATTRIBUTE",
     "REPLY",
     "ASSERT",
 ):

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from typing import Any
+from typing import Any, NamedTuple
 
 from qvm.translator_types import Type
 
 _LOAD, _STORE = ast.Load(), ast.Store()
 
 
-class Item:
-    """An item of the stack: an expression, and whether it may be written again (`atom`). `slot`: the local it reads."""
+class Piece(NamedTuple):
+    """A part of an f-string. `long`: it may be as long as a text can be."""
 
-    __slots__ = ("atom", "node", "slot", "type")
+    node: ast.expr
+    long: bool
+
+
+class Item:
+    """An item of the stack: an expression, and whether it may be written again (`atom`). `slot`: the local it reads.
+
+    While it hasn't been worked out: `parts`, what a text is put together from, and `pieces`, those of markup.
+    """
+
+    __slots__ = ("atom", "node", "parts", "pieces", "slot", "type")
 
     def __init__(self, node: ast.expr, type: Type, atom: bool = False, slot: int = -1) -> None:
         self.node = node
         self.type = type
         self.atom = atom
         self.slot = slot
+        self.parts: list[Item] | None = None
+        self.pieces: list[Piece] | None = None
 
 
 class Loop:

@@ -18,17 +18,20 @@ from qvm.calling import _check, _placed, too_deep
 from qvm.changing import assign
 from qvm.changing import extend as extend_path
 from qvm.frames import Frame
+from qvm.handlers_markup import attribute, content
 from qvm.handlers_operators import COMPARERS
 from qvm.handlers_values import is_missing
 from qvm.handlers_variables import constant_value, unset
 from qvm.host import Unanswered, Waiting
-from qvm.mistakes import SURELY_SHORT, check_size, check_text, error_stop, no_bool, refused
+from qvm.mistakes import SURELY_SHORT, check_size, check_text, error_stop, no_bool, refused, text_too_big
 from qvm.operators import check_range, equal_operands, out_of_range
 from qvm.prepare import Site, shelters
 from qvm.questions import question
+from qvm.text import escape_html
 from qvm.values import (
     ABSENT,
     DEPTH_LIMIT,
+    TEXT_LIMIT,
     UNSET,
     BuiltinFunction,
     CallPlace,
@@ -36,6 +39,7 @@ from qvm.values import (
     Closure,
     Err,
     IteratorState,
+    Markup,
     Stop,
     kind_of,
 )
@@ -484,6 +488,31 @@ def checked_range(start: Any, stop: Any) -> range:
     return range(start, stop)
 
 
+def escaped(text: str) -> str:
+    text = escape_html(text)
+    return text if len(text) <= SURELY_SHORT else check_text(text)
+
+
+def escaped_with(text: str, more: int) -> str:
+    """A text, escaped, that has to be short enough with `more` characters around it."""
+    text = escape_html(text)
+    if len(text) + more > SURELY_SHORT:
+        check_text(text + " " * more)
+    return text
+
+
+def markup_of(text: str) -> Markup:
+    if len(text) > SURELY_SHORT:
+        check_text(text)
+    return Markup(text)
+
+
+def markup_of_texts(*texts: str) -> Markup:
+    if sum(map(len, texts)) > TEXT_LIMIT:
+        raise text_too_big()
+    return Markup(check_text("".join(texts)))
+
+
 def raise_unset(name: str) -> None:
     raise unset(name)
 
@@ -493,7 +522,14 @@ _HELPERS: dict[str, Any] = {
     "UNSET": UNSET,
     "Cell": Cell,
     "Closure": Closure,
+    "Markup": Markup,
     "Stop": Stop,
+    "attribute": attribute,
+    "content": content,
+    "escaped": escaped,
+    "escaped_with": escaped_with,
+    "markup_of": markup_of,
+    "markup_of_texts": markup_of_texts,
     "Err": Err,
     "square_root": sqrt,
     "numbers_of_range": numbers_of_range,
