@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qvm.translator_emitter import Bound, Emitter
 from qvm.translator_inference import Inference, TooHard
+from qvm.translator_nodes import FILE_NAME
 from qvm.turns import held_back
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def translate(module: Module) -> Translation | None:
         indexes: dict[tuple[int, int], tuple[Any, Any]] = {}
         ahead: dict[int, list[tuple[int, int, str, str, int]]] = {}
         functions: list[ast.stmt] = []
-        hard = set()
+        hard: set[int] = set()
+        begun: set[int] = set()  # functions whose first case stands where they are called
         for number in sorted(numbers):
             emitter = Emitter(inference, number, bound, numbers, leaves & numbers)
             try:
@@ -71,11 +73,14 @@ def translate(module: Module) -> Translation | None:
                 hard.add(number)
                 continue
             functions.append(function)
+            begun.update(emitter.first_cases)
             if emitter.ahead:
                 ahead[number] = [(*pcs, *names) for pcs, names in emitter.ahead.items()]
             for pc, names in emitter.indexes.items():
                 indexes[number, pc] = names
         if not hard:
+            for number in sorted(begun):
+                functions.append(Emitter(inference, number, bound, numbers, leaves & numbers, first_case=False).run())
             held = {number: held_back(inference.known[number].flow) for number in numbers}
             held = {number: pcs for number, pcs in held.items() if pcs}
             return Translation(_compiled(functions), tuple(sorted(numbers)), bound.names, indexes, ahead, held)
@@ -123,4 +128,4 @@ def _compiled(functions: list[ast.stmt]) -> CodeType:
     )
     maker.body[-1:] = [*functions, given]
     ast.fix_missing_locations(frame)
-    return compile(frame, "<quillo>", "exec", dont_inherit=True, optimize=0)
+    return compile(frame, FILE_NAME, "exec", dont_inherit=True, optimize=0)

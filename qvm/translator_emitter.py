@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from qvm import translator_types as types
 from qvm.translator_coalescing import write_coalescing
-from qvm.translator_first_case import FirstCase
+from qvm.translator_first_case import FIRST_TEST, FirstCase
 from qvm.translator_inference import Inference, TooHard
 from qvm.translator_nodes import Bound, Item, Loop, Nodes
 from qvm.translator_shape import INLINE, ONCE, Shape
@@ -37,6 +37,7 @@ class Emitter(Nodes):
         bound: Bound,
         translated: Collection[int],
         leaves: Collection[int] = (),
+        first_case: bool = True,
     ) -> None:
         self.inference = inference
         self.module = inference.module
@@ -45,6 +46,7 @@ class Emitter(Nodes):
         self.known = inference.known[number]
         self.flow = self.known.flow
         self.shape = Shape(self.flow)
+        self.first_case = first_case  # False: whoever calls it has seen that it isn't the function's first case
         self.deep = number not in leaves  # whether it is told how many calls are under way
         self.leaves = leaves
         calls = [operands[0] for op, operands in self.flow.instructions if op.name == "CALL"]
@@ -158,8 +160,9 @@ class Emitter(Nodes):
         arguments += [f"v{slot}" for slot in range(len(self.function.parameters))]
         if self.deep:
             arguments.append("d")
+        name = f"f{self.number}" if self.first_case else f"g{self.number}"
         made = ast.arguments([], [self.placed(ast.arg(name)) for name in arguments], None, [], [], None, [])
-        return self.placed(ast.FunctionDef(f"f{self.number}", made, body or [self.placed(ast.Pass())], []))
+        return self.placed(ast.FunctionDef(name, made, body or [self.placed(ast.Pass())], []))
 
     def seq(self, pc: int, stop: int, fall: frozenset[int]) -> None:
         """Writes the instructions up to `stop`. The end of the Python block is where a branch to any of `fall` goes."""
@@ -355,7 +358,7 @@ class Emitter(Nodes):
         if name == "IF":
             condition = self.pop()
             self._settle(pc, end)
-            test = self.truth(condition)
+            test = self.truth(condition) if self.first_case or pc != FIRST_TEST else self.constant(False)
         elif name == "IF_ABSENT":
             self._settle(pc, end)
             test = self.compare(self.name(f"v{flow.instructions[pc].operands[0]}"), ast.Is(), self.name("ABSENT"))

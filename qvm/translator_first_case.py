@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from qvm.translator_inference import Inference
 
 _OPERATORS: dict[str, Any] = {"LT": ast.Lt, "LE": ast.LtE, "GT": ast.Gt, "GE": ast.GtE, "EQ": ast.Eq, "NE": ast.NotEq}
+FIRST_TEST = 4  # the pc of the IF: behind CHARGE, LOAD, INT and the comparison
 _CONSTANTS = {"NULL": None, "TRUE": True, "FALSE": False}
 
 
@@ -36,7 +37,7 @@ class FirstCase(NamedTuple):
         code = flow.instructions
         if [instruction.op.name for instruction in code[:3:2]] != ["CHARGE", "INT"] or len(code) < 8:
             return None
-        load, compare, opener, given, following = code[1], code[3], code[4], code[5], code[6]
+        load, compare, opener, given, following = code[1], code[3], code[FIRST_TEST], code[5], code[6]
         if load.op.name != "LOAD" or compare.op.name not in _OPERATORS or opener.op.name != "IF":
             return None
         parameters = inference.parameters[number]
@@ -44,7 +45,7 @@ class FirstCase(NamedTuple):
         if slot >= len(parameters) or parameters[slot].kinds != types.INT:
             return None
         if following.op.name == "ELSE":
-            if code[flow.end[4] + 1].op.name != "RETURN":
+            if code[flow.end[FIRST_TEST] + 1].op.name != "RETURN":
                 return None
         elif following.op.name != "RETURN":
             return None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MOST_WALKS = 200  # of one function
 _MOST_COUNTS = 100  # flows around a loop while what it adds to a variable is counted by its turns
 _WITH_PLACES = frozenset(("CALL", "CALL_VALUE", "CALL_BUILTIN"))  # which must be told of in any case
+_KEEPING = frozenset(("LIST", "LIST_PUSH", "LIST_ADD", "RECORD", "RECORD_PUT"))
 _PATIENCE = 3  # changes of one thing until its bounds are widened
 _ARITHMETIC = frozenset(("ADD", "SUB", "MUL"))
 _TRUTHS = frozenset(
@@ -249,7 +250,7 @@ class Inference:
     def _give_any(self, callee: int) -> None:
         for place, parameter in enumerate(self.module.functions[callee].parameters):
             if parameter.type == "any" and parameter.required:
-                self._give_parameter(callee, place, types.without(ANY, types.ERROR))
+                self._give_parameter(callee, place, types.VALUE)
 
     def builtin_value(self) -> None:
         """Notes that a builtin becomes a value, which may give anything."""
@@ -395,10 +396,11 @@ class _Walk:
         elif name in ("BR_IF", "BR_UNLESS"):
             stack.pop()
             taken = state
-            if is_missing_test(flow, pc):
+            looked_for = _looked_for(flow, pc)
+            if looked_for:
                 there, missing = state.copy(), state.copy()
-                there.stack[-1] = types.without(stack[-1], types.NULL | types.ERROR)
-                missing.stack[-1] = stack[-1]._replace(kinds=stack[-1].kinds & (types.NULL | types.ERROR))
+                there.stack[-1] = types.without(stack[-1], looked_for)
+                missing.stack[-1] = stack[-1]._replace(kinds=stack[-1].kinds & looked_for)
                 taken, stays = (missing, there) if name == "BR_IF" else (there, missing)
                 self.state = stays
             else:
@@ -412,7 +414,7 @@ class _Walk:
             self._flow_to(pc, flow.target[pc], done, flow.base[pc], 0)
             iterator = state.locals[operands[0]]
             self.growing.counted(pc, iterator.most)
-            item = NEVER if not iterator.kinds else ANY if iterator.item is None else iterator.item
+            item = NEVER if not iterator.kinds else types.VALUE if iterator.item is None else iterator.item
             by_key = iterator.kinds & types.RECORD
             key = types.TEXT if by_key else NEVER
             if name == "NEXT_PAIR":
@@ -454,6 +456,8 @@ class _Walk:
         arguments = stack[len(stack) - taken :] if taken else []
         del stack[len(stack) - taken :]
         self.growing.added(pc, arguments)
+        if name in _KEEPING and any(argument.kinds & types.ERROR for argument in arguments):
+            raise TooHard("an error is put into a list or a record")
         if put and name not in _WITH_PLACES and any(not argument.kinds for argument in arguments):
             # Nothing has come to here yet: what it gives is known once something does.
             stack.extend([NEVER] * put)
@@ -512,7 +516,7 @@ class _Walk:
 
     def extend_path(self, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
         # What is there already stays a part of what is there then: that it is any value is all that is said of it.
-        return self.assign(pc, operands, [*arguments[:-1], types.without(ANY, types.ERROR)], locals)
+        return self.assign(pc, operands, [*arguments[:-1], types.VALUE], locals)
 
     # calls
 
@@ -540,7 +544,7 @@ class _Walk:
             return NEVER if unknown else types.native_result(name, arguments)
         if any(argument.kinds & types.OTHER for argument in arguments):
             self.inference.escape()
-        return ANY
+        return types.VALUE if name in types.SURE else ANY
 
     # values
 
@@ -672,10 +676,13 @@ def _value(kind: Type) -> Type:
     return kind._replace(kinds=kinds | types.NULL if kind.kinds & types.UNSET else kinds)
 
 
-def is_missing_test(flow: ControlFlow, pc: int) -> bool:
-    """Does this branch follow DUP, IS_MISSING: is it about the value on top?"""
+_LOOKED_FOR = {"IS_MISSING": types.NULL | types.ERROR, "IS_ERR": types.ERROR}
+
+
+def _looked_for(flow: ControlFlow, pc: int) -> int:
+    """The kinds that a branch tells from all others, if it is about the value on top: it follows DUP and a test."""
     instructions = flow.instructions
-    return pc >= 2 and instructions[pc - 1].op.name == "IS_MISSING" and instructions[pc - 2].op.name == "DUP"
+    return _LOOKED_FOR.get(instructions[pc - 1].op.name, 0) if pc >= 2 and instructions[pc - 2].op.name == "DUP" else 0
 
 
 def _constant(walk: _Walk, pc: int, operands: tuple[int, ...], arguments: list[Type], locals: list[Type]) -> Type:
@@ -730,6 +737,9 @@ _EFFECTS: dict[str, Any] = {
     "LIST_BEGIN": _Walk.list_begin,
     "LIST_ADD": _Walk.list_add,
     "LIST_END": _Walk.list_end,
+    "MARKUP": lambda *_: types.OTHER_KIND,
+    "ATTRIBUTE": lambda *_: types.OTHER_KIND,
+    "SQL": lambda *_: types.OTHER_KIND,
     "MAKE_ERR": lambda *_: types.FAILURE,
     "CHECK": _Walk.check,
     "USE": lambda walk, pc, operands, arguments, locals: types.without(arguments[0], types.ERROR),

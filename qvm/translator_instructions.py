@@ -351,21 +351,31 @@ def _call(emitter: Emitter, pc: int, operands: Operands) -> None:
     # The callee's first case, in which it does nothing, stands here: half the calls of a recursive function end so.
     emitter.used_fuel = True
     items = emitter.take(count)
-    test = emitter.compare(items[first.slot].node, first.operator(), emitter.constant(first.bound))
+    given = [item.node for item in items]
+    test = emitter.compare(given[first.slot], first.operator(), emitter.constant(first.bound))
     paid = emitter.compare(emitter.name("fuel"), ast.GtE(), emitter.constant(first.charge))
-    value = emitter.constant(first.value) if first.result < 0 else items[first.result].node
-    made = emitter.fresh()
+    value = emitter.constant(first.value) if first.result < 0 else given[first.result]
+    made = _only_here(emitter, value) or emitter.fresh()
 
-    def store(node: ast.expr) -> ast.stmt:
-        assigned: ast.stmt = emitter.placed(ast.Assign([emitter.placed(ast.Name(made, ast.Store()))], node))
-        return assigned
+    def store(node: ast.expr) -> list[ast.stmt]:
+        if isinstance(node, ast.Name) and node.id == made:
+            return []
+        return [emitter.placed(ast.Assign([emitter.placed(ast.Name(made, ast.Store()))], node))]
 
     fuel = emitter.placed(ast.Name("fuel", ast.Store()))
     paying = emitter.placed(ast.AugAssign(fuel, ast.Sub(), emitter.constant(first.charge)))
-    called = emitter.call_function(number, [item.node for item in items])
-    both = emitter.placed(ast.BoolOp(ast.And(), [test, paid]))
-    emitter.if_(both, [paying, store(value)], [store(called)])
+    called = store(emitter.call_function(number, given))
+    others = store(emitter.call(f"g{number}", *given, emitter.below()))
+    emitter.if_(test, [emitter.placed(ast.If(paid, [paying, *store(value)], called))], others)
     emitter.push(emitter.name(made), result, atom=True)
+
+
+def _only_here(emitter: Emitter, value: ast.expr) -> str:
+    """The name of an intermediate result that nothing else on the stack is, "" for anything else."""
+    if not isinstance(value, ast.Name) or not value.id.startswith("t"):
+        return ""
+    used = any(isinstance(item.node, ast.Name) and item.node.id == value.id for item in emitter.stack)
+    return "" if used else value.id
 
 
 @instruction("CALL_VALUE")
@@ -394,7 +404,7 @@ def _call_builtin(emitter: Emitter, pc: int, operands: Operands) -> None:
         place = emitter.constant(f"{emitter.number}:{pc}")
         emitter.push(emitter.call("ask", emitter.constant(name), arguments, place), types.ANY)
     else:
-        emitter.push(emitter.call("call_host", emitter.constant(name), arguments), types.ANY)
+        emitter.push(emitter.call("call_host", emitter.constant(name), arguments), result_of(emitter, pc))
 
 
 def _call_native(emitter: Emitter, pc: int, name: str, operands: Operands) -> None:
@@ -525,12 +535,25 @@ def _field(emitter: Emitter, pc: int, operands: Operands) -> None:
     a = emitter.pop()
     name = emitter.constant(emitter.module.constants[operands[0]])
     result = result_of(emitter, pc)
-    if a.type.kinds != types.RECORD:
-        emitter.push(emitter.call("field_of", a.node, name), result)
-    elif types.has_field(a.type, emitter.module.constants[operands[0]]):
+    if a.type.kinds == types.RECORD and types.has_field(a.type, emitter.module.constants[operands[0]]):
         emitter.push(emitter.subscript(a.node, name), result)
+    elif a.type.kinds & types.ERROR or isinstance(a.node, ast.Constant):
+        emitter.push(emitter.call("field_of", a.node, name), result)
     else:
+        # What is no record has no `get`: Python's own error is made a stop where the call ends.
         emitter.push(emitter.call(emitter.attribute(a.node, "get"), name), result)
+
+
+@instruction("FIELD_OR_NULL")
+def _field_or_null(emitter: Emitter, pc: int, operands: Operands) -> None:
+    if emitter.stack[-1].type.kinds & types.ERROR or isinstance(emitter.stack[-1].node, ast.Constant):
+        _handled(emitter, pc, operands)
+        return
+    a = emitter.kept(emitter.stack[-1])
+    emitter.pop()
+    is_null = emitter.compare(a.node, ast.Is(), emitter.constant(None))
+    value = emitter.call(emitter.attribute(a.node, "get"), emitter.constant(emitter.module.constants[operands[0]]))
+    emitter.push(emitter.placed(ast.IfExp(is_null, a.node, value)), result_of(emitter, pc))
 
 
 @instruction("LIST")
@@ -627,7 +650,6 @@ def _handled(emitter: Emitter, pc: int, operands: Operands) -> None:
 for _name in (
     "STOP",
     "SLICE",
-    "FIELD_OR_NULL",
     "LIST_PUSH",
     "LIST_SPREAD",
     "RECORD_PUT",

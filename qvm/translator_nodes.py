@@ -11,6 +11,9 @@ from qvm.translator_types import Type
 _LOAD, _STORE = ast.Load(), ast.Store()
 
 
+FILE_NAME = "<quillo>"  # that the Python code names as its source
+
+
 class Piece(NamedTuple):
     """A part of an f-string. `long`: it may be as long as a text can be."""
 
@@ -107,6 +110,9 @@ class Nodes:
 
     def either(self, *tests: ast.expr) -> ast.expr:
         return self.placed(ast.BoolOp(ast.Or(), list(tests)))
+
+    def both(self, *tests: ast.expr) -> ast.expr:
+        return self.placed(ast.BoolOp(ast.And(), list(tests)))
 
     def subscript(self, base: ast.expr, index: ast.expr, store: bool = False) -> ast.expr:
         return self.placed(ast.Subscript(base, index, _STORE if store else _LOAD))

@@ -28,6 +28,7 @@ from qvm.operators import check_range, equal_operands, out_of_range
 from qvm.prepare import Site, shelters
 from qvm.questions import question
 from qvm.text import escape_html
+from qvm.translator_nodes import FILE_NAME
 from qvm.values import (
     ABSENT,
     DEPTH_LIMIT,
@@ -67,8 +68,11 @@ class Runtime:
             names[name] = self._bind(*what)
         exec(translation.code, names)
         self.get_fuel, self.set_fuel, functions = names["make"]()
-        self.functions: dict[int, Callable[..., Any]] = {int(name[1:]): code for name, code in functions.items()}
-        self._numbers: dict[CodeType, int] = {code.__code__: number for number, code in self.functions.items()}
+        # `f1` is a function, `g1` the same one without its first case.
+        self.functions: dict[int, Callable[..., Any]] = {
+            int(name[1:]): code for name, code in functions.items() if name[0] == "f"
+        }
+        self._numbers: dict[CodeType, int] = {code.__code__: int(name[1:]) for name, code in functions.items()}
         self._positions: dict[CodeType, list[Any]] = {}
         self._held_back = translation.held_back
         self._functions = program.module.functions
@@ -377,6 +381,8 @@ class Runtime:
             stop = problem
         elif isinstance(problem, IndexError):
             stop = self._out_of_range(trace)
+        elif isinstance(problem, AttributeError):
+            stop = self._no_record(trace, problem)
         elif isinstance(problem, ZeroDivisionError):
             stop = Stop("division by zero")
         else:
@@ -405,6 +411,23 @@ class Runtime:
         if at_caller and last >= 0 and not self._functions[last].builtin:
             found.pop()
         return found[::-1]
+
+    def _no_record(self, trace: TracebackType | None, problem: AttributeError) -> Stop:
+        """The stop of a FIELD of what has no fields. Raises any other `problem` again."""
+        number = -1
+        while trace is not None:
+            number = self._numbers.get(trace.tb_frame.f_code, number)
+            if trace.tb_next is None and number >= 0 and trace.tb_frame.f_code.co_filename == FILE_NAME:
+                flow = self.program.prepared_function(number).flow
+                op, operands = flow.instructions[self._pc(trace.tb_frame.f_code, trace.tb_lasti)]
+                read = {"FIELD": operators.field_of, "FIELD_OR_NULL": operators.field_or_null}.get(op.name)
+                if read is not None:
+                    try:
+                        read(problem.obj, self.program.module.constants[operands[0]])
+                    except Stop as stop:
+                        return stop
+            trace = trace.tb_next
+        raise problem
 
     def _out_of_range(self, trace: TracebackType | None) -> Stop:
         last = trace

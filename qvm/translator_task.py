@@ -89,7 +89,7 @@ class TranslatedTask(Task):
         runtime.set_fuel(self.fuel)
         try:
             result = runtime.functions[frame.function](*arguments, 1)
-        except (Stop, RecursionError, MemoryError, IndexError, ZeroDivisionError) as problem:
+        except (Stop, RecursionError, MemoryError, AttributeError, IndexError, ZeroDivisionError) as problem:
             self._outcome = Failed(runtime.as_stop(problem))
         else:
             self._outcome = Returned(result)

@@ -36,6 +36,7 @@ class Type(NamedTuple):
 
 NEVER = Type(0)
 ANY = Type(ALL)
+VALUE = Type(ALL & ~ERROR)  # what a list or a record may hold: no error is ever put into one
 INTEGER = Type(INT)
 NUMBER = Type(FLOAT)
 TEXT = Type(STR)
@@ -56,7 +57,7 @@ def list_of(item: Type, most: int = SIZE_LIMIT) -> Type:
 
 
 def known_item(kind: Type) -> Type:
-    return ANY if kind.item is None else kind.item
+    return VALUE if kind.item is None else kind.item
 
 
 def join(a: Type, b: Type) -> Type:
@@ -159,7 +160,7 @@ def field(kind: Type, name: str) -> Type:
     for known, of in kind.fields:
         if known == name:
             return of
-    return join(ANY if kind.values is None else kind.values, NOTHING)
+    return join(VALUE if kind.values is None else kind.values, NOTHING)
 
 
 def has_field(kind: Type, name: str) -> bool:
@@ -168,7 +169,7 @@ def has_field(kind: Type, name: str) -> bool:
 
 def any_value(kind: Type) -> Type:
     """What some field of a record holds."""
-    found = ANY if kind.values is None else kind.values
+    found = VALUE if kind.values is None else kind.values
     for _, of in kind.fields:
         found = join(found, of)
     return found
@@ -197,10 +198,10 @@ _SIMPLE = {
 def of_descriptor(descriptor: Any, types: list[tuple[str, Any]], depth: int = _DEEPEST) -> Type:
     """The type of a value that a check against a descriptor has let pass."""
     if isinstance(descriptor, str):
-        return _SIMPLE.get(descriptor, ANY)
+        return _SIMPLE.get(descriptor, VALUE)
     kind, of = descriptor
     if kind == "type":
-        return of_descriptor(types[of][1], types, depth - 1) if depth > 0 else ANY
+        return of_descriptor(types[of][1], types, depth - 1) if depth > 0 else VALUE
     if kind == "union":
         found = NEVER
         for member in of:
@@ -293,6 +294,16 @@ def of_value(value: Any) -> Type:
     return {float: NUMBER, bool: TRUTH, type(None): NOTHING}.get(kind, OTHER_KIND)
 
 
+# Of the builtins: functions of Python that may give an error, and those of the host that never do.
+FAILING = frozenset(("float", "from_base64", "from_json", "int", "parse_time"))
+SURE = frozenset(
+    (
+        *("about", "args", "ask", "confirm", "end_session", "env", "locale", "log", "mcp_token", "mcp_tokens", "now"),
+        *("now_ms", "print", "random", "random_int", "read_line", "request", "revoke_mcp_token", "session"),
+        *("set_session", "sleep", "stdin", "tenant", "uuid"),
+    )
+)
+
 _TEXTS = list_of(TEXT)
 NATIVE_RESULTS: dict[str, Type] = {
     "len": SIZE,
@@ -302,6 +313,7 @@ NATIVE_RESULTS: dict[str, Type] = {
     **dict.fromkeys(("contains", "starts_with", "ends_with", "has", "_verdict"), TRUTH),
     **dict.fromkeys(("floor", "ceil"), INTEGER),
     "sqrt": NUMBER,
+    **dict.fromkeys(("bytes", "raw"), OTHER_KIND),
 }
 
 
@@ -355,4 +367,4 @@ def native_result(name: str, arguments: list[Type]) -> Type:
         return whole(0, INT_MAX)
     if name == "sum" and arguments and arguments[0].kinds == LIST and known_item(arguments[0]).kinds == INT:
         return INTEGER
-    return ANY
+    return ANY if name in FAILING else VALUE

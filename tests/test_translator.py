@@ -9,12 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from compiler.prelude import BUILTINS
 from qasm.module import Module
+from qvm import translator_types as types
 from qvm.frames import Failed, Pending, Returned, Suspended, Yielded
 from qvm.host import Waiting
 from qvm.program import Program
 from qvm.translator_task import TranslatedTask
 from server.host import ProgramHost, World
+from tests.building import build
 from tests.engine import RecordingHost, ending, finish, in_small_slices
 from tests.programs import Drive, broken_promises, compiled, promises, ran, straight
 from tests.test_lang import HERE, PROGRAMS, module_of
@@ -170,3 +173,17 @@ def test_calls_go_as_deep_as_in_the_interpreter(depth):
         f"fn down(n: int) -> int {{\n  if n == 0 {{ return 0 }}\n  1 + down(n - 1)\n}}\nprint(down({depth}))\n"
     )
     assert ended(warm(module)) == ended(Program(module))
+
+
+def test_what_is_known_of_builtins_is_what_the_prelude_says():
+    fails = {name: any(overload.fails for overload in builtin.overloads) for name, builtin in BUILTINS.items()}
+    native = {name for name, builtin in BUILTINS.items() if builtin.kind == "native"}
+    assert {name for name in native if fails[name]} == types.FAILING
+    assert all(name in fails and not fails[name] and name not in native for name in types.SURE)
+
+
+def test_a_module_that_puts_an_error_into_a_list_is_left_to_the_interpreter():
+    module = build("CHARGE 1", 'CONST "no"', "MAKE_ERR", "LIST 1", "RETURN")
+    program = warm(module)
+    assert program.runtime() is None
+    assert isinstance(program.call(0, [], RecordingHost()).run(), Returned)
