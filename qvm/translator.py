@@ -43,6 +43,7 @@ class Translation(NamedTuple):
 
 def translate(module: Module) -> Translation | None:
     """The Module's functions as Python code; None where none of them can be had."""
+    import qvm.translator_calls
     import qvm.translator_loops
     import qvm.translator_markup
     import qvm.translator_operators  # noqa: F401 - they register what each instruction becomes
