@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +78,17 @@ def compile_table(found: dict[str, Row]) -> list[str]:
     return lines
 
 
+def _of_engine(engine: str) -> Callable[[list[Row]], list[Row]]:
+    return lambda found: [row for row in found if row["name"].startswith(f"{engine}_")]
+
+
+ENGINES = (("translator", _of_engine("translator"), 1.25), ("interpreter", _of_engine("interpreter"), 15))
+
+
 def page(found: dict[str, Row]) -> str:
     """The page's text; the plots are written beside it."""
     beside = [row for row in found.values() if "peer" in row]
-    vm = [row for row in beside if row["name"].startswith("vm_")]
+    vm = [row for row in beside if row["name"].startswith(("translator_", "interpreter_"))]
     monty = [row for row in beside if row["name"].startswith("monty_")]
     snapshots = [row for row in beside if row["name"].startswith("snapshot_")]
     calls = [row for row in beside if row["unit"] == "calls/s"]
@@ -95,13 +103,21 @@ def page(found: dict[str, Row]) -> str:
         "A ratio is ours divided by theirs, the median of the rounds; whiskers are the lowest and the highest.",
         "",
     ]
-    if vm:
-        lines += ["## The interpreter beside CPython (time: less is better)", ""]
-        lines += [f"Geometric mean: **{mean(vm):.1f}**", ""]
-        lines += [drawn("time beside CPython", vm, "vm.svg", {15: "mean at most 15"}, len("vm_")), *table(vm), ""]
+    for engine, of, most in ENGINES:
+        if of(vm):
+            lines += [f"## The {engine} beside CPython (time: less is better)", ""]
+            lines += [f"Geometric mean: **{mean(of(vm)):.2f}**", ""]
+            plot = drawn(
+                "time beside CPython", of(vm), f"{engine}.svg", {most: f"mean at most {most}"}, len(engine) + 1
+            )
+            lines += [plot, *table(of(vm)), ""]
     if monty:
-        lines += ["## The interpreter beside pydantic-monty (time)", "", f"Geometric mean: **{mean(monty):.1f}**", ""]
-        lines += [drawn("time beside pydantic-monty", monty, "monty.svg", {}, len("monty_")), *table(monty), ""]
+        lines += ["## The translator beside pydantic-monty (time)", "", f"Geometric mean: **{mean(monty):.2f}**", ""]
+        lines += [
+            drawn("time beside pydantic-monty", monty, "monty.svg", {1: "as fast"}, len("monty_")),
+            *table(monty),
+            "",
+        ]
     if snapshots:
         lines += ["## Snapshots beside pydantic-monty: save and load (time, bytes)", ""]
         lines += [
@@ -132,6 +148,8 @@ def page(found: dict[str, Row]) -> str:
 if __name__ == "__main__":
     results = rows()
     (RESULTS / "README.md").write_text(page(results), encoding="utf-8")
-    programs = [row for name, row in results.items() if name.startswith("vm_") and "peer" in row]
-    print(f"bench/results/README.md: {len(results)} results", end="")
-    print(f"; the interpreter takes {mean(programs):.1f} of CPython's time (geometric mean)" if programs else "")
+    beside_python = [row for row in results.values() if "peer" in row]
+    print(f"bench/results/README.md: {len(results)} results")
+    for name, of, _ in ENGINES:
+        if of(beside_python):
+            print(f"the {name} takes {mean(of(beside_python)):.2f} of CPython's time (geometric mean)")

@@ -30,13 +30,14 @@ def seconds(call: Callable[[], Any], clock: Callable[[], float] = time.perf_coun
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("engine", ["translator", "interpreter"])
 @pytest.mark.benchmark(group="vm")
-def test_beside_cpython(benchmark, ratio, name):
-    quillo, cpython = ours(name), python(name)
+def test_beside_cpython(benchmark, ratio, engine, name):
+    quillo, cpython = ours(name, engine), python(name)
     expected = cpython()
-    for _ in range(2):  # the second run is fused
+    for _ in range(2):  # the interpreter fuses what is called a second time
         assert quillo() == expected
-    pairs = ratio(f"vm_{name}", "s", "CPython")
+    pairs = ratio(f"{engine}_{name}", "s", "CPython")
     for _ in range(ROUNDS):  # both in this process: its own time is counted, not that of others on the machine
         pairs.add(seconds(quillo, time.process_time), seconds(cpython, time.process_time))
     pairs.report()

@@ -51,6 +51,14 @@ def to_json(value: Any, user: str = "json") -> str:
     return _encode(value, _as_data(user))
 
 
+def short_to_json(value: Any) -> str:
+    """`to_json` of a value of which it is known that its text is short."""
+    try:
+        return _encoder(_as_data("json"))(value)
+    except (ValueError, RecursionError):
+        return to_json(value)
+
+
 @cache
 def _as_data(user: str) -> Callable[[Any], str]:
     """The JSON text of what JSON has no kind of its own for, or a stop that names `user`."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from warnings import catch_warnings, simplefilter
 
 from qvm.translator_emitter import Bound, Emitter
 from qvm.translator_inference import Inference, TooHard
@@ -129,4 +130,6 @@ def _compiled(functions: list[ast.stmt]) -> CodeType:
     )
     maker.body[-1:] = [*functions, given]
     ast.fix_missing_locations(frame)
-    return compile(frame, FILE_NAME, "exec", dont_inherit=True, optimize=0)
+    with catch_warnings():
+        simplefilter("ignore", SyntaxWarning)  # such as a constant that is compared with None
+        return compile(frame, FILE_NAME, "exec", dont_inherit=True, optimize=0)

@@ -163,7 +163,15 @@ def _joined(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool:
     return True
 
 
-_INLINED = {"join": _joined, "range": _range, "max": _chosen, "min": _chosen, "sqrt": _square_root}
+def _written(emitter: Emitter, pc: int, arguments: list[types.Type]) -> bool:
+    """`json` of what is surely short: it need not be measured."""
+    if len(arguments) != 1 or types.json_most(arguments[0]) > SURELY_SHORT:
+        return False
+    emitter.push(emitter.call("short_to_json", emitter.pop().node), result_of(emitter, pc))
+    return True
+
+
+_INLINED = {"json": _written, "join": _joined, "range": _range, "max": _chosen, "min": _chosen, "sqrt": _square_root}
 
 
 @instruction("CLOSURE")

@@ -27,7 +27,7 @@ from qvm.mistakes import SURELY_SHORT, check_size, check_text, error_stop, no_bo
 from qvm.operators import check_range, equal_operands, out_of_range
 from qvm.prepare import Site, shelters
 from qvm.questions import question
-from qvm.text import escape_html
+from qvm.text import escape_html, short_to_json
 from qvm.translator_nodes import FILE_NAME
 from qvm.values import (
     ABSENT,
@@ -554,6 +554,7 @@ _HELPERS: dict[str, Any] = {
     "markup_of": markup_of,
     "markup_of_texts": markup_of_texts,
     "Err": Err,
+    "short_to_json": short_to_json,
     "square_root": sqrt,
     "numbers_of_range": numbers_of_range,
     **COMPARERS,

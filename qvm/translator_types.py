@@ -344,6 +344,22 @@ def text_of(parts: list[Type]) -> Type:
     return Type(STR, most=min(most, SIZE_LIMIT))
 
 
+def json_most(kind: Type) -> int:
+    """How long a value of this type is as JSON, at most; over TEXT_LIMIT where that isn't known."""
+    if kind.kinds & ~(INT | FLOAT | STR | BOOL | NULL | LIST | RECORD):
+        return TEXT_LIMIT + 1
+    most = 25  # of a number
+    if kind.kinds & STR:
+        most = max(most, 6 * kind.most + 2)
+    if kind.kinds & LIST:
+        most = max(most, kind.most * (json_most(known_item(kind)) + 2) + 2)
+    if kind.kinds & RECORD:
+        if kind.values != NEVER:
+            return TEXT_LIMIT + 1
+        most = max(most, sum(6 * len(name) + 6 + json_most(of) for name, of in kind.fields) + 2)
+    return most
+
+
 def native_result(name: str, arguments: list[Type]) -> Type:
     """What a builtin gives that is a Python function."""
     if name == "range":
