@@ -123,6 +123,7 @@ class Served:
         return self.web.tokens.make_trial()
 
     def close(self) -> None:
+        self.web.tokens.close()
         self.running.close()
 
 

@@ -144,6 +144,15 @@ class Tokens:
         if len(self._used) > MOST:
             del self._used[next(iter(self._used))]
 
+    def close(self) -> None:
+        """Writes down when tokens were last used, where that is not yet done: the server ends."""
+        if not self._writable():
+            return
+        for id, (used, client, written) in self._used.items():
+            if used > written and (self.trial is None or id != self.trial.id):
+                self._write_use(id, used, client)
+                self._used[id] = (used, client, used)
+
     def _write_use(self, id: str, now: int, client: str | None) -> None:
         import sqlite3
 

@@ -347,6 +347,17 @@ def test_when_a_token_was_used_is_written_down_now_and_then(tmp_path: Path) -> N
         assert rows(tmp_path, select) == [(first + 300, "test")]
 
 
+def test_when_a_token_was_used_is_written_down_when_the_server_ends(tmp_path: Path) -> None:
+    with hosted(IN_DATABASE, folder=tmp_path) as site:
+        client = site.client(signed_in(site).post("/token").text)
+        client.call("who")
+        site.clock.now += 7
+        client.call("who")
+        last = int(site.clock.now)
+        site.web.tokens.close()
+    assert rows(tmp_path, "select last_used, client from _quillo_mcp_tokens") == [(last, "test")]
+
+
 def test_a_database_that_another_process_holds_does_not_hold_up_a_call(tmp_path: Path) -> None:
     with hosted(IN_DATABASE, folder=tmp_path) as site:
         client = site.client(signed_in(site).post("/token").text)
