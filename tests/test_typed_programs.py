@@ -1,6 +1,6 @@
 """Programs made at random: both engines end them alike, and what checks without `any` never stops for a value's kind.
 
-`python -m tests.test_random_programs 10000 [SEED]` runs so many; the suite runs a few.
+`python -m tests.test_typed_programs 10000 [SEED]` runs so many; the suite runs a few.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import pytest
 
 from qvm.program import Program
 from tests.programs import DoesNotCheck, compiled
-from tests.random_programs import program
 from tests.test_translator import ended, warm
+from tests.typed_programs import program
 
 A_FEW = 150
 MOST_STEPS = 200_000
