@@ -84,7 +84,7 @@ def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
     world = World(folder_of(path), _write, write_error, policy, serving="quillo mcp")
-    running = RunningProgram(module, world, recorded=record is not None)
+    running = RunningProgram(module, world, recorded=record is not None, cache=cache)
     recorder = None
     if record is not None:
         from server.recorder import Recorder

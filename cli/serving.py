@@ -17,6 +17,7 @@ from cli.modules import Refusal, refused
 from cli.run import flush
 from qvm.values import Stop
 from server.access_log import AccessLog
+from server.compiled_cache import CompiledCache, cache_folder
 from server.line_writer import LineWriter
 from server.listening import CannotListen, address_of, listen
 from server.origins import is_local
@@ -154,6 +155,7 @@ def _serve_here(
         settings.max_tool_calls,
         settings.record,
         settings.arguments,
+        CompiledCache("" if settings.no_cache else cache_folder(os.environ, sys.platform)),
     )
     try:
         try:

@@ -10,7 +10,8 @@ outcome = task.run()                            Returned, Failed, Suspended, Pen
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
 
 from qvm.frames import Failed, Frame, Outcome, Pending, Returned, Suspended, Yielded
 from qvm.interpreter import FUSE_AFTER, SLICE, Task
@@ -21,9 +22,18 @@ from qvm.values import ABSENT, UNSET, Cell, Err
 if TYPE_CHECKING:
     from qasm.module import Descriptor, Function, Module
     from qvm.host import Host
+    from qvm.translator import Translation
     from qvm.translator_runtime import Runtime
 
 __all__ = ["SLICE", "Failed", "Outcome", "Pending", "Program", "Returned", "Suspended", "Task", "Yielded"]
+
+
+class CodeStore(Protocol):
+    """Keeps the Python code of one Module between runs; whatever goes wrong, it finds nothing."""
+
+    def find(self) -> bytes | None: ...
+
+    def keep(self, data: bytes) -> None: ...
 
 
 class Program:
@@ -38,6 +48,7 @@ class Program:
         self.engine = engine
         self._warm = warm  # whether it has run for long enough to be worth translating
         self._runtime: Runtime | None = None
+        self.store: CodeStore | None = None  # where code of earlier runs is kept
         self._translated = False  # whether the translator has been asked
         self.globals = [Cell(UNSET) for _ in module.globals]
         self.codes: list[list[Any] | None] = [None] * len(module.functions)
@@ -92,13 +103,26 @@ class Program:
         """The Module's functions as Python functions, translated when first asked for; None where that can't be."""
         if not self._translated:
             self._translated = True
-            from qvm.translator import translate
             from qvm.translator_runtime import Runtime
 
-            translation = translate(self.module)
+            translation = self._translation()
             if translation is not None:
                 self._runtime = Runtime(self, translation)
         return self._runtime
+
+    def _translation(self) -> Translation | None:
+        """The Module's functions as code, from the store where that has them."""
+        from qvm.translator import dumped, loaded, translate
+
+        kept = self.store.find() if self.store is not None else None
+        if kept is not None:
+            with suppress(Exception):  # what is kept may be spoilt: then it is made anew
+                return loaded(kept)
+        translation = translate(self.module)
+        if translation is not None and self.store is not None:
+            with suppress(ValueError):
+                self.store.keep(dumped(translation))
+        return translation
 
     def _fit(self, called: Function, arguments: list[Any]) -> bool:
         """Are these what the parameters' types say, as they stand? The translator relies on it."""

@@ -10,6 +10,7 @@ is left out and runs on the interpreter.
 from __future__ import annotations
 
 import ast
+import marshal
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from warnings import catch_warnings, simplefilter
@@ -40,6 +41,16 @@ class Translation(NamedTuple):
     indexes: dict[tuple[int, int], tuple[Any, Any]]
     ahead: dict[int, list[tuple[int, int, str, str, int]]]
     held_back: dict[int, frozenset[int]]
+
+
+def dumped(translation: Translation) -> bytes:
+    """The translation as bytes for this very version of Python. Raises ValueError where it has what can't be kept."""
+    return marshal.dumps(tuple(translation))
+
+
+def loaded(data: bytes) -> Translation:
+    """What `dumped` gave the bytes of; nothing else may be given."""
+    return Translation(*marshal.loads(data))
 
 
 def translate(module: Module) -> Translation | None:

@@ -3,6 +3,7 @@
     cache = CompiledCache(cache_folder(os.environ, sys.platform))
     compiled = cache.find(name, data, read)         None, or a Compiled
     cache.keep(name, data, used, compiled)
+    program.store = cache.translated(digest)        what the Module's functions are as Python code
 
 An entry is a file, named by the digest of what makes a Module: this build of the compiler, the main file's name and its
 bytes. It holds the digests of the files that the program uses, which must be the same, the warnings, and the Module as
@@ -20,14 +21,16 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any
 
 MAGIC = b"\x91QCC"
 FORMAT = 1
 MOST_ENTRIES = 256
 MOST_BYTES = 64 * 1024 * 1024  # of an entry
 _SUFFIX = ".compiled"
+TRANSLATED_MAGIC = b"\x91QTC"
+_TRANSLATED_SUFFIX = ".translated"
 
 
 class Compiled:
@@ -59,11 +62,12 @@ class CompiledCache:
 
     def find(self, name: str, data: bytes, read: Callable[[str], bytes]) -> Compiled | None:
         """What compiling the main file `name` with these bytes gave. `read` gives a used file's bytes, or raises."""
-        if not self._folder or not self._trusted(self._folder):
+        if not self._folder:
             return None
         try:
-            fields = _unpacked(self._read(self._path(name, data)))
-            used, warnings, module_file = fields
+            import msgpack
+
+            used, warnings, module_file = msgpack.unpackb(self.read_entry(self._path(name, data), MAGIC))
             for path, digest in used:
                 if _digest(read(path)) != digest:
                     return None
@@ -77,25 +81,43 @@ class CompiledCache:
             return
         import msgpack
 
-        from qasm.framing import frame
-
-        try:
-            os.makedirs(self._folder, 0o700, exist_ok=True)
-            if not self._trusted(self._folder):
-                return
+        with contextlib.suppress(OSError, ValueError):  # Rule 1
             digests = [[path, _digest(content)] for path, content in used.items()]
             payload = msgpack.packb([digests, compiled.warnings, compiled.module_file])
-            if len(payload) <= MOST_BYTES:
-                self._write(self._path(name, data), frame(MAGIC, FORMAT, payload))
-                self._prune()
-        except (OSError, ValueError):  # Rule 1
-            pass
+            self.write_entry(self._path(name, data), MAGIC, payload)
+
+    def translated(self, digest: Callable[[], str]) -> TranslatedCode:
+        """Where the Python code of the Module with this digest is kept."""
+        return TranslatedCode(self, digest)
 
     def _path(self, name: str, data: bytes) -> str:
+        return self.path(_SUFFIX, build(("compiler", "qasm")), name.encode("utf-8", "surrogateescape"), data)
+
+    def path(self, suffix: str, *parts: str | bytes) -> str:
+        """The file of an entry that is named by these parts; "" where none are kept."""
         from blake3 import blake3
 
-        named = blake3(b"\0".join((build().encode(), name.encode("utf-8", "surrogateescape"), data)))
-        return os.path.join(self._folder, named.hexdigest(length=20) + _SUFFIX)
+        named = blake3(b"\0".join(part.encode() if isinstance(part, str) else part for part in parts))
+        return os.path.join(self._folder, named.hexdigest(length=20) + suffix) if self._folder else ""
+
+    def read_entry(self, path: str, magic: bytes) -> bytes:
+        """The payload of an entry. Raises one of many exceptions where there is none, or it is not to be believed."""
+        from qasm.framing import unframe
+
+        if not path or not self._trusted(self._folder):
+            raise FileNotFoundError(path)
+        return unframe(self._read(path), magic, FORMAT, "an entry")
+
+    def write_entry(self, path: str, magic: bytes, payload: bytes) -> None:
+        """Keeps an entry. Raises OSError or ValueError where that can't be."""
+        from qasm.framing import frame
+
+        if not path or len(payload) > MOST_BYTES:
+            return
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+        if self._trusted(self._folder):
+            self._write(path, frame(magic, FORMAT, payload))
+            self._prune()
 
     def _read(self, path: str) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -132,15 +154,36 @@ class CompiledCache:
             return False
 
 
-def build() -> str:
-    """Names this build of the compiler: a change of any of its files makes another name."""
-    global _build
-    if not _build:
+class TranslatedCode:
+    """The entry for what a Module's functions are as Python code: see `qvm.program.CodeStore`."""
+
+    def __init__(self, cache: CompiledCache, digest: Callable[[], str]) -> None:
+        self._cache = cache
+        self._digest = digest
+
+    def find(self) -> bytes | None:
+        try:
+            return self._cache.read_entry(self._path(), TRANSLATED_MAGIC)
+        except Exception:  # Rule 1
+            return None
+
+    def keep(self, data: bytes) -> None:
+        with contextlib.suppress(OSError, ValueError):  # Rule 1
+            self._cache.write_entry(self._path(), TRANSLATED_MAGIC, data)
+
+    def _path(self) -> str:
+        python = f"{sys.implementation.cache_tag} {sys.hexversion}"
+        return self._cache.path(_TRANSLATED_SUFFIX, build(("qvm", "qasm")), python, self._digest())
+
+
+def build(packages: tuple[str, ...]) -> str:
+    """Names this build of some packages: a change of any of their files makes another name."""
+    if packages not in _builds:
         from server import VERSION
 
         parts = [VERSION]
         root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        for package in ("compiler", "qasm"):
+        for package in packages:
             try:
                 with os.scandir(os.path.join(root, package)) as entries:
                     for entry in entries:
@@ -149,11 +192,11 @@ def build() -> str:
                             parts.append(f"{entry.name} {status.st_size} {status.st_mtime_ns}")
             except OSError:  # not installed as files: its version names it
                 continue
-        _build = "\n".join(sorted(parts))
-    return _build
+        _builds[packages] = "\n".join(sorted(parts))
+    return _builds[packages]
 
 
-_build = ""
+_builds: dict[tuple[str, ...], str] = {}
 
 
 def _is_ours(status: os.stat_result) -> bool:
@@ -164,11 +207,3 @@ def _digest(data: bytes) -> bytes:
     from qasm.framing import blake3
 
     return blake3(data)
-
-
-def _unpacked(data: bytes) -> Any:
-    import msgpack
-
-    from qasm.framing import unframe
-
-    return msgpack.unpackb(unframe(data, MAGIC, FORMAT, "a compiled program"))

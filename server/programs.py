@@ -183,11 +183,15 @@ class RunningProgram:
     The environment's QUILLO_ENGINE may say `interpreter`; it has been looked at.
     """
 
-    def __init__(self, module: Module, world: World, recorded: bool = False) -> None:
+    def __init__(
+        self, module: Module, world: World, recorded: bool = False, cache: CompiledCache | None = None
+    ) -> None:
         self.module = module
         self.world = world
         engine = "interpreter" if recorded else os.environ.get("QUILLO_ENGINE") or "translator"
         self.program = Program(module, engine)
+        if cache is not None:
+            self.program.store = cache.translated(self.digest)
         self.main_file = main_file(module)
         self.max_compute = world.policy.max_compute or MAX_COMPUTE
 

@@ -28,6 +28,7 @@ from server.visits import Web
 
 if TYPE_CHECKING:
     from qasm.module import Module
+    from server.compiled_cache import CompiledCache
 
 MAX_BODY = 10 * 1024 * 1024  # bytes of a request's body, where nothing says less
 
@@ -54,6 +55,7 @@ class ServeOptions:
         max_tool_calls: int | None = None,
         record: str | None = None,
         arguments: list[str] | None = None,
+        cache: CompiledCache | None = None,
     ) -> None:
         self.secret = secret
         self.output = output
@@ -68,6 +70,7 @@ class ServeOptions:
         self.max_tool_calls = max_tool_calls
         self.record = record
         self.arguments = arguments or []
+        self.cache = cache
 
 
 class Served:
@@ -85,7 +88,7 @@ class Served:
         world = World(folder_of(path), options.output, options.log, policy, options.arguments, flush=options.flush)
         if again:
             world.serving = "quillo run"
-        self.running = RunningProgram(module, world, recorded=options.record is not None)
+        self.running = RunningProgram(module, world, recorded=options.record is not None, cache=options.cache)
         recorder = None
         if options.record is not None:
             from server.recorder import Recorder

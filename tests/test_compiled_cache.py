@@ -11,7 +11,8 @@ import pytest
 
 from qasm import module_file
 from server.compiled_cache import MOST_ENTRIES, Compiled, CompiledCache, cache_folder
-from server.programs import compile_file, compile_once
+from server.host import World
+from server.programs import RunningProgram, compile_file, compile_once
 from tests.mcp.spawned import QUILLO, ROOT, environment, line
 
 MAIN = (
@@ -84,7 +85,7 @@ def test_a_used_file_that_is_gone_is_an_error(program, cache):
 
 def test_another_build_of_the_compiler_compiles_again(program, cache, monkeypatch, tmp_path):
     compile_once(str(program), cache)
-    monkeypatch.setattr("server.compiled_cache._build", "another")
+    monkeypatch.setattr("server.compiled_cache.build", lambda packages: "another")
     compile_once(str(program), cache)
     assert len(entries(tmp_path)) == 2
 
@@ -218,3 +219,43 @@ def test_the_cache_spares_the_import_of_the_compiler_and_the_flag_forgoes_it(pro
         check=False,
     )
     assert done.stderr.decode().splitlines()[-1] == str(bool(flag)), done.stderr
+
+
+LOOPS = (
+    "fn sum_to(n: int) -> int {\n  let sum = 0\n  for i in range(0, n) { sum += i }\n  sum\n}\nprint(sum_to(50000))\n"
+)
+
+
+def translated_run(program: Path, cache: CompiledCache) -> str:
+    module, _ = compile_file(str(program))
+    printed: list[str] = []
+    running = RunningProgram(module, World(str(program.parent), printed.append, printed.append), cache=cache)
+    running.run_top_level(alone=True)
+    running.close()
+    return "".join(printed)
+
+
+def test_the_code_of_a_program_that_loops_is_translated_once(program, cache, tmp_path, monkeypatch):
+    program.write_text(LOOPS)
+    assert translated_run(program, cache) == "1249975000\n"
+    assert [entry.suffix for entry in entries(tmp_path)] == [".translated"]
+    monkeypatch.setattr("qvm.translator.translate", never)
+    assert translated_run(program, cache) == "1249975000\n"
+
+
+def test_code_that_is_spoilt_or_of_another_build_is_translated_anew(program, cache, tmp_path, monkeypatch):
+    program.write_text(LOOPS)
+    translated_run(program, cache)
+    [entry] = entries(tmp_path)
+    whole = entry.read_bytes()
+    for place in range(0, len(whole), 97):
+        entry.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert translated_run(program, cache) == "1249975000\n"
+        entry.write_bytes(whole[:place])
+        assert translated_run(program, cache) == "1249975000\n"
+    assert entry.read_bytes() == whole
+    entry.chmod(0o666)
+    assert translated_run(program, cache) == "1249975000\n"
+    monkeypatch.setattr("server.compiled_cache.build", lambda packages: "another")
+    assert translated_run(program, cache) == "1249975000\n"
+    assert len(entries(tmp_path)) == 2

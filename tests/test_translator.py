@@ -15,6 +15,7 @@ from qvm import translator_types as types
 from qvm.frames import Failed, Pending, Returned, Suspended, Yielded
 from qvm.host import Waiting
 from qvm.program import Program
+from qvm.translator import dumped, loaded, translate
 from qvm.translator_task import TranslatedTask
 from server.host import ProgramHost, World
 from tests.building import build
@@ -60,6 +61,13 @@ def test_every_language_program_keeps_its_promises_in_the_same_steps(program):
     translated = ran(module, engine=warm)
     assert broken_promises(promises(path.read_text("utf-8")), translated) == []
     assert translated.steps == interpreted.steps
+
+
+def test_its_code_is_the_same_once_it_was_kept(program):
+    _, module = program
+    translation = translate(module)
+    assert translation is not None
+    assert loaded(dumped(translation)) == translation
 
 
 def test_every_limit_of_steps_ends_it_at_the_same_place(program):
