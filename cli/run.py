@@ -92,7 +92,7 @@ def command(
     if not module.routes and not module.tools:
         if watch:
             click.echo("quillo: there is nothing to serve here: --watch is for programs with routes or tools", err=True)
-        raise SystemExit(_run(file, module, read, given))
+        raise SystemExit(_run(file, module, read, given, no_cache))
     unknown = next((argument for argument in given if argument.startswith("-")), None)
     if unknown is not None and not context.meta["divided"]:
         raise click.NoSuchOption(unknown.partition("=")[0], possibilities=_nearest(unknown, context), ctx=context)
@@ -121,9 +121,12 @@ def command(
     raise SystemExit(serving.serve(settings, module, read))
 
 
-def _run(file: str, module: Module, policy: Policy, arguments: list[str]) -> int:
+def _run(file: str, module: Module, policy: Policy, arguments: list[str], no_cache: bool) -> int:
+    from server.compiled_cache import CompiledCache, cache_folder
+
     world = world_of(file, policy, arguments, print_out, flush)
-    running = RunningProgram(module, world)
+    cache = CompiledCache("" if no_cache else cache_folder(os.environ, sys.platform))
+    running = RunningProgram(module, world, cache=cache)
     status = 0
     try:
         running.run_top_level(alone=True)
