@@ -7,7 +7,7 @@ import ast
 from qvm import translator_types as types
 from qvm.translator_emitter import Emitter
 from qvm.translator_instructions import Operands, instruction, result_of
-from qvm.translator_turns import Source
+from qvm.translator_turns import COUNTABLE, Source
 from qvm.values import SIZE_LIMIT
 
 
@@ -69,7 +69,7 @@ def _iterate_range(emitter: Emitter, pc: int, operands: Operands) -> None:
         node = emitter.call("enumerate", node)
     name = emitter.fresh("i")
     emitter.set(name, node)
-    few = proved and types.range_length([a.type, b.type, types.whole(1, 1)]) <= SIZE_LIMIT * 2**16
+    few = proved and types.range_length([a.type, b.type, types.whole(1, 1)]) <= COUNTABLE
     emitter.sources[block] = Source(emitter.name(name), by_pair, few and not by_pair)
 
 

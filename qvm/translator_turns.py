@@ -14,11 +14,12 @@ from qvm import translator_types as types
 from qvm.translator_arithmetic import bounds
 from qvm.translator_comprehension import comprehension
 from qvm.translator_nodes import Loop
-from qvm.values import INT_MAX, INT_MIN, SIZE_LIMIT
+from qvm.values import INT_MAX, INT_MIN
 
 if TYPE_CHECKING:
     from qvm.translator_emitter import Emitter
 
+COUNTABLE = 2**40  # numbers of a range: Python's `len` is sure to tell so many
 _OPEN = frozenset(("LOOP", "CALL", "CALL_VALUE", "NEXT", "NEXT_PAIR"))  # what a loop that is charged ahead has not
 
 
@@ -336,4 +337,4 @@ def _write_stride(emitter: Emitter, loop_pc: int, breaks: int, stride: Stride) -
 def _is_countable(emitter: Emitter, test: int) -> bool:
     """Are the numbers between the two that the comparison at `test` has so few that `len` can tell?"""
     a, b = (emitter.known.stack[test] or [])[-2:]
-    return max(abs(b.high - a.low), abs(a.high - b.low)) <= SIZE_LIMIT * 2**16
+    return max(abs(b.high - a.low), abs(a.high - b.low)) <= COUNTABLE
